@@ -1,0 +1,26 @@
+"""What people set and what was done: the SQL truth. One file per concept, no behaviour beyond their own fields."""
+
+from queueops.models.batch import Batch
+from queueops.models.batch_item import BatchItem
+from queueops.models.intervention import PERMISSIONS, Intervention
+from queueops.models.isolation import Isolation
+from queueops.models.override import Override
+from queueops.models.pause import Pause
+from queueops.models.quarantine import QuarantinedJob
+from queueops.models.queue_setting import QueueSetting
+from queueops.models.setting import ACTIVE, Setting, SettingState
+
+__all__ = [
+    "ACTIVE",
+    "PERMISSIONS",
+    "Batch",
+    "BatchItem",
+    "Intervention",
+    "Isolation",
+    "Override",
+    "Pause",
+    "QuarantinedJob",
+    "QueueSetting",
+    "Setting",
+    "SettingState",
+]
