@@ -1,0 +1,61 @@
+"""``manage.py queueops VERB``: hands over to the verbs and turns failures into one line and an exit status."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from typing import Any, NoReturn
+
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.base import BaseCommand, CommandParser
+from django.db import DatabaseError
+from redis.exceptions import AuthenticationError, ConnectionError, RedisError, TimeoutError
+
+from queueops.management import registry
+from queueops.management.base import VerbError, one_line
+
+
+class Command(BaseCommand):
+    help = "Operate the queues. Each verb has its own --help."
+    requires_system_checks = []  # verbs ask for them: a check must not keep one from pausing a queue
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        parser.usage = f"{parser.prog} VERB [options]"
+        return parser
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        self.verbs = registry.load()
+        verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", required=True)
+        for verb in self.verbs.values():
+            text = verb.help.replace("%", "%%")
+            verb.prepare(verbs.add_parser(verb.name, help=text, description=text[:1].upper() + text[1:] + "."))
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        verb = self.verbs[options["verb"]]
+        try:
+            if verb.checks:
+                self.check()
+            verb.run(Namespace(**options))
+        except VerbError as error:
+            self.fail(str(error), error.code)
+        except KeyboardInterrupt:
+            sys.exit(130)
+        except BrokenPipeError:
+            sys.stderr.close()  # the reader of our output has gone: nothing more to say to it
+            sys.exit(141)
+        except AuthenticationError as error:
+            self.fail(f"Redis refuses the login: {error}; check the user and password in REDIS_URL", 3)
+        except (ConnectionError, TimeoutError) as error:
+            self.fail(f"Redis does not answer: {error}; is it running, and is REDIS_URL right?", 3)
+        except RedisError as error:
+            self.fail(f"Redis answered with an error: {error}", 3)
+        except DatabaseError as error:
+            self.fail(f"the database answered with an error: {error}; has `manage.py migrate` been run?", 4)
+        except ImproperlyConfigured as error:
+            self.fail(str(error), 2)
+
+    def fail(self, message: str, code: int) -> NoReturn:
+        """One line on stderr, then the exit status."""
+        print(f"queueops: {one_line(message)}", file=sys.stderr, flush=True)
+        sys.exit(code)
