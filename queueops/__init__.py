@@ -1,0 +1,75 @@
+"""queueops: an operations dashboard and control plane for RQ.
+
+The public names are loaded when first used: importing this package touches neither Django's models nor rq, so
+that settings and job modules may import it freely.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from queueops.middleware import (
+        Claim,
+        Discard,
+        Fail,
+        Middleware,
+        Postpone,
+        Quarantine,
+        RateLimited,
+        WithoutOverlapping,
+        WithSemaphore,
+        controlled,
+    )
+    from queueops.primitives import Lock, NotAcquired, RateLimiter, Semaphore
+    from queueops.rq.execution import current_execution
+
+_HOMES = {
+    "Claim": "queueops.middleware.claims",
+    "Discard": "queueops.middleware.base",
+    "Fail": "queueops.middleware.base",
+    "Lock": "queueops.primitives",
+    "Middleware": "queueops.middleware.base",
+    "NotAcquired": "queueops.primitives.errors",
+    "Postpone": "queueops.middleware.base",
+    "Quarantine": "queueops.middleware.quarantine",
+    "RateLimited": "queueops.middleware.rate",
+    "RateLimiter": "queueops.primitives",
+    "Semaphore": "queueops.primitives",
+    "WithSemaphore": "queueops.middleware.semaphore",
+    "WithoutOverlapping": "queueops.middleware.overlap",
+    "controlled": "queueops.middleware.declare",
+    "current_execution": "queueops.rq.execution",
+}
+
+__all__ = [
+    "Claim",
+    "Discard",
+    "Fail",
+    "Lock",
+    "Middleware",
+    "NotAcquired",
+    "Postpone",
+    "Quarantine",
+    "RateLimited",
+    "RateLimiter",
+    "Semaphore",
+    "WithSemaphore",
+    "WithoutOverlapping",
+    "controlled",
+    "current_execution",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,38 @@
+"""What a job may declare, and the claims made of it."""
+
+from __future__ import annotations
+
+from queueops.middleware import registry
+from queueops.middleware.base import Discard, Fail, Middleware, Postpone, Verdict
+from queueops.middleware.call import Call
+from queueops.middleware.claims import Claim, Control, decode_claims, encode_claims
+from queueops.middleware.declare import controlled
+from queueops.middleware.errors import ClaimError, DeclarationError
+from queueops.middleware.overlap import WithoutOverlapping
+from queueops.middleware.quarantine import Quarantine
+from queueops.middleware.rate import RateLimited
+from queueops.middleware.registry import JobControls, job_controls
+from queueops.middleware.semaphore import WithSemaphore
+
+__all__ = [
+    "Call",
+    "Claim",
+    "ClaimError",
+    "Control",
+    "DeclarationError",
+    "Discard",
+    "Fail",
+    "JobControls",
+    "Middleware",
+    "Postpone",
+    "Quarantine",
+    "RateLimited",
+    "Verdict",
+    "WithSemaphore",
+    "WithoutOverlapping",
+    "controlled",
+    "decode_claims",
+    "encode_claims",
+    "job_controls",
+    "registry",
+]

@@ -1,0 +1,28 @@
+"""Checks of a list of middleware, wherever it is declared."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from queueops.middleware.base import Middleware
+from queueops.middleware.errors import DeclarationError
+from queueops.middleware.quarantine import Quarantine
+
+MOST = 16
+"""Middlewares on one function or queue: the doors take all claims of a job in one step."""
+
+
+def check_list(where: str, middlewares: Any) -> tuple[Middleware, ...]:
+    """``middlewares`` as a tuple of instances, with at most one Quarantine among them."""
+    for item in middlewares:
+        if isinstance(item, type) and issubclass(item, Middleware):
+            raise DeclarationError(f"{where}: write {item.__name__}(...), an instance, not the class")
+        if not isinstance(item, Middleware):
+            hint = "; write @controlled(...) with what it declares" if inspect.isroutine(item) else ""
+            raise DeclarationError(f"{where} takes middleware, like WithoutOverlapping(), not {item!r}{hint}")
+    if sum(isinstance(item, Quarantine) for item in middlewares) > 1:
+        raise DeclarationError(f"{where}: one Quarantine(...) is enough; two would disagree")
+    if len(middlewares) > MOST:
+        raise DeclarationError(f"{where}: {len(middlewares)} are too many; at most {MOST}")
+    return tuple(middlewares)
