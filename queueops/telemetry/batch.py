@@ -1,0 +1,100 @@
+"""Commands gathered for one round trip; each answer is judged alone, so one bad key does not take down a page."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import redis
+from redis.exceptions import RedisError
+
+
+class Slot:
+    """The place of one answer; filled by :meth:`Batch.run`."""
+
+    __slots__ = ("answer",)
+
+    def __init__(self) -> None:
+        self.answer: Any = None
+
+    def get(self, default: Any = None) -> Any:
+        """The answer, or ``default`` when Redis gave none or refused this one command."""
+        if self.answer is None or isinstance(self.answer, Exception):
+            return default
+        return self.answer
+
+    def number(self) -> int:
+        """The answer as a count; 0 when there is none."""
+        got = self.get(0)
+        return got if isinstance(got, int) else 0
+
+    @property
+    def error(self) -> RedisError | None:
+        """What Redis said against this one command."""
+        return self.answer if isinstance(self.answer, RedisError) else None
+
+
+class Batch:
+    """One pipeline. ``atomic`` wraps it in MULTI, so that its counts belong to one moment."""
+
+    def __init__(self, connection: redis.Redis, *, atomic: bool = False) -> None:
+        self._pipe = connection.pipeline(transaction=atomic)
+        self._slots: list[Slot] = []
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def call(self, method: str, *args: Any, **kwargs: Any) -> Slot:
+        """Add a command by the name of its redis-py method."""
+        getattr(self._pipe, method)(*args, **kwargs)
+        slot = Slot()
+        self._slots.append(slot)
+        return slot
+
+    def run(self) -> None:
+        """Send all in one round trip. A broken connection raises; a refused command stays in its slot."""
+        if not self._slots:
+            return
+        for slot, answer in zip(self._slots, self._pipe.execute(raise_on_error=False), strict=True):
+            slot.answer = answer
+
+
+def text(raw: Any) -> str | None:
+    """Bytes as text; ``None`` when they are not UTF-8 or there are none."""
+    if isinstance(raw, str):
+        return raw
+    if not isinstance(raw, bytes):
+        return None
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def shown(raw: Any) -> str:
+    """Bytes as text for people: what is not UTF-8 is escaped, nothing is lost silently."""
+    if isinstance(raw, bytes):
+        return raw.decode("utf-8", "backslashreplace")
+    return "" if raw is None else str(raw)
+
+
+def number(raw: Any) -> int | None:
+    """An integer field; ``None`` when it is missing or not a number."""
+    try:
+        return int(raw)
+    except (TypeError, ValueError):
+        try:
+            return int(float(raw))
+        except (TypeError, ValueError, OverflowError):
+            return None
+
+
+def decoded(raw: Any) -> dict[str, Any]:
+    """A JSON object; empty when it is missing or is not one."""
+    if not raw:
+        return {}
+    try:
+        got = json.loads(raw)
+    except (ValueError, RecursionError):
+        return {}
+    return got if isinstance(got, dict) else {}

@@ -1,0 +1,114 @@
+"""Is it healthy? One sentence, judged against each queue's ``max_age``; and what needs a person."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
+
+LEVELS = ("ok", "warn", "bad", "unknown")
+NAMED = 3
+"""Queues named in the sentence; more are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something a person should look at. ``query`` names the thing; ``href`` is the page with it."""
+
+    level: str
+    kind: str
+    text: str
+    href: str = ""
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """``level`` is ok, warn, bad or unknown; no data is never ok."""
+
+    level: str
+    sentence: str
+    needs: tuple[Need, ...] = field(default=())
+
+    @property
+    def healthy(self) -> bool:
+        return self.level == "ok"
+
+
+def link(page: str, **query: str) -> str:
+    """A page with its target in the query, safe for any name."""
+    return f"/{page}/?{urlencode(query)}" if query else f"/{page}/"
+
+
+def name_text(name: str, limit: int = 60) -> str:
+    """A name as safe text inside a sentence: quoted when it is not a plain word, control characters visible."""
+    clean = "".join(
+        c if c == " " or not unicodedata.category(c).startswith(("C", "Z")) else f"\\u{ord(c):04x}" for c in name
+    )
+    if len(clean) > limit:
+        clean = clean[: limit - 1] + "…"
+    plain = clean and all(c.isalnum() or c in "-_.:/+@" for c in clean)
+    return clean if plain else f"“{clean}”"
+
+
+def duration_text(seconds: float) -> str:
+    """Seconds in the largest fitting unit, whole: ``45 s``, ``11 min``, ``3 h``, ``2 days``."""
+    for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * size or (unit in ("min", "h") and seconds >= size):
+            return f"{int(seconds // size)} {unit}"
+    return f"{int(seconds)} s"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueState:
+    """What health needs to know of a queue."""
+
+    name: str
+    max_age: float
+    oldest_age: float | None
+    waiting: int
+    paused: bool
+    serving: int
+
+
+def judge(queues: Sequence[QueueState], others: Sequence[Need], *, epoch: bool = True) -> Health:
+    """The sentence and its level. A paused queue that is late is held back on purpose: warn, not bad."""
+    late = [q for q in queues if q.oldest_age is not None and q.oldest_age > q.max_age and not q.paused]
+    held = [q for q in queues if q.paused and q.waiting]
+    late.sort(key=lambda q: -(q.oldest_age or 0) / max(q.max_age, 0.001))
+    needs = [_late(q) for q in late] + list(others)
+    parts = [f"{name_text(q.name)} is {duration_text(q.oldest_age or 0)} behind" for q in late[:NAMED]]
+    if len(late) > NAMED:
+        parts.append(f"{len(late) - NAMED} more queues are behind")
+    if late:
+        worst = max((q.oldest_age or 0) / max(q.max_age, 0.001) for q in late)
+        return Health("bad" if worst >= 1.5 else "warn", _sentence(parts, "Degraded"), tuple(needs))
+    bad = [need for need in others if need.level == "bad"]
+    if bad:
+        return Health("bad", f"Attention: {bad[0].text}", tuple(needs))
+    if not epoch:
+        return Health("unknown", "Unknown: the settings are not mirrored to this Redis yet.", tuple(needs))
+    if held:
+        names = ", ".join(name_text(q.name) for q in held[:NAMED])
+        more = f" and {len(held) - NAMED} more" if len(held) > NAMED else ""
+        return Health("warn", f"On time, except what is paused: {names}{more}.", tuple(needs))
+    if others:
+        return Health("warn", f"On time. {others[0].text}", tuple(needs))
+    if not queues:
+        return Health("unknown", "Unknown: there is no queue yet.", ())
+    return Health("ok", "All queues are on time.", ())
+
+
+def _late(queue: QueueState) -> Need:
+    multiple = (queue.oldest_age or 0) / max(queue.max_age, 0.001)
+    nobody = "" if queue.serving else " and no worker serves it"
+    text = (
+        f"{name_text(queue.name)}: the oldest job has waited {duration_text(queue.oldest_age or 0)},"
+        f" {multiple:.1f} × its target{nobody}."
+    )
+    return Need("bad" if multiple >= 1.5 else "warn", "late", text, link("queues", name=queue.name), queue.name)
+
+
+def _sentence(parts: Sequence[str], word: str) -> str:
+    return f"{word}: {'; '.join(parts)}."
