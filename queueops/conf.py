@@ -115,9 +115,9 @@ class Option:
 OPTIONS: dict[str, Option] = {
     "PREFIX": Option("qo:", _prefix, "before every Redis key of queueops"),
     "RELEASE": Option(None, _release, "id of the deployed code; None: the start of the worker"),
-    "LEASE": Option(30.0, _seconds(3, 86400), "s that a running job stays ours without a sign of life"),
+    "LEASE": Option(30.0, _seconds(1, 86400), "s that a running job stays ours without a sign of life"),
     "POLL": Option(0.8, _seconds(0.05, 60), "s after which an idle worker looks for jobs that rang no bell"),
-    "CHANGELOG_LENGTH": Option(10_000, _whole(100, 1_000_000), "events kept in the changelog, about"),
+    "CHANGELOG_LENGTH": Option(10_000, _whole(0, 1_000_000), "events kept in the changelog; 0: off"),
     "QUARANTINE": Option({}, _quarantine, "the rule for jobs that declare none: after (failures), crashes"),
     "QUEUES": Option({}, _queues, "queue -> {max_age: s}: its service level"),
     "CONTROLS": Option({}, _controls, "function or queue:NAME -> list of middleware, for code that is not decorated"),

@@ -27,7 +27,7 @@ import os
 import re
 import sys
 import time
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from typing import Any, ClassVar, TextIO
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -148,6 +148,7 @@ class BaseVerb:
     def prepare(self, parser: ArgumentParser) -> None:
         """Add the options that every verb has, then its own."""
         parser.add_argument("--json", action="store_true", dest="as_json", help="print one JSON object on stdout")
+        parser.add_argument("-v", "--verbosity", type=int, choices=range(4), default=SUPPRESS, help=SUPPRESS)
         if self.changes:
             parser.add_argument("--reason", default="", help="why; kept with the change and shown beside it")
         self.add_arguments(parser)

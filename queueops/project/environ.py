@@ -58,8 +58,8 @@ def secret_key(state: Path) -> str:
 def _write_once(path: Path, text: str) -> None:
     # written aside and linked: of several first starts one wins, and none reads half a key
     draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text + "\n")
+    draft.touch(0o600, exist_ok=False)
+    draft.write_text(text + "\n")
     with contextlib.suppress(FileExistsError):
         os.link(draft, path)
     draft.unlink()

@@ -83,7 +83,7 @@ MAX_AGE = {  # seconds, in order of priority
     "courier": 60,
     "mail": 120,
     "reports": 300,
-    "imports": 600,
+    "imports": 60,
     "low": 900,
 }
 RQ_QUEUES = {name: {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 300} for name in MAX_AGE}

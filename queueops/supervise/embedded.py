@@ -208,7 +208,7 @@ class Server:
     def start(self) -> None:
         """Start it and return once it answers."""
         prepare(self.directory)
-        with open(self.directory / "server.log", "ab") as log:
+        with (self.directory / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
                 command(find_binary(), self.directory),
                 stdin=subprocess.DEVNULL,

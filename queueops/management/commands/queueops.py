@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from functools import partial
 from typing import Any, NoReturn
 
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandParser, DjangoHelpFormatter
 from django.db import DatabaseError
 from redis.exceptions import AuthenticationError, ConnectionError, RedisError, TimeoutError
 
@@ -19,7 +20,12 @@ class Command(BaseCommand):
     help = "Operate the queues. Each verb has its own --help."
     requires_system_checks = []  # verbs ask for them: a check must not keep one from pausing a queue
 
+    suppressed_base_arguments = {
+        "--version", "--verbosity", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color",
+    }  # fmt: skip
+
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        kwargs["formatter_class"] = partial(DjangoHelpFormatter, width=160)  # each verb on one line
         parser = super().create_parser(prog_name, subcommand, **kwargs)
         parser.usage = f"{parser.prog} VERB [options]"
         return parser
