@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from queueops.middleware.options import YEAR, seconds
+from queueops.primitives.options import YEAR, seconds
 
 if TYPE_CHECKING:
     from rq.job import Job

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from queueops.conf import conf
-from queueops.middleware import options
 from queueops.middleware.base import Middleware
 from queueops.middleware.call import Call
 from queueops.middleware.claims import Claim, Control, instance_and_text, micros
 from queueops.middleware.errors import ClaimError
-from queueops.middleware.options import Refusal
 from queueops.middleware.signature import Signature
 from queueops.middleware.templates import ArgumentCaller, Key
+from queueops.primitives import options
+from queueops.primitives.options import Refusal
 
 Weight = int | Callable[..., int]
 KeyTemplate = str | Callable[..., str]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from queueops.primitives.errors import DeclarationError
 
-class DeclarationError(ValueError):
-    """A control is declared wrongly. The text names the function and option and says how to mend it."""
+__all__ = ["ClaimError", "DeclarationError"]
 
 
 class ClaimError(ValueError):

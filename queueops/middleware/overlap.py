@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from queueops.middleware import options
-from queueops.middleware.claims import Control
 from queueops.middleware.control import KeyTemplate, Seconds, SharedControl
-from queueops.middleware.options import YEAR, Refusal
+from queueops.primitives.definition import held_control
+from queueops.primitives.options import Refusal
 
 
 class WithoutOverlapping(SharedControl):
@@ -27,9 +26,5 @@ class WithoutOverlapping(SharedControl):
         max_wait: Seconds | None = None,
     ) -> None:
         owner = f"WithoutOverlapping({name!r})" if name is not None else "WithoutOverlapping()"
-        control = Control(
-            "lock",
-            "" if name is None else options.name(owner, name),
-            lease=None if lease is None else options.seconds(owner, "lease", lease, least=1, most=YEAR),
-        )
+        control = held_control(owner, "lock", name, lease=lease)
         super().__init__(owner, control, key, 1, Refusal.made(owner, otherwise, release_after, max_wait))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from queueops.middleware import options
 from queueops.middleware.base import Middleware
+from queueops.primitives import options
 
 
 class Quarantine(Middleware):

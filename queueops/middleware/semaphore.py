@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from queueops.middleware import options
-from queueops.middleware.claims import Control
 from queueops.middleware.control import KeyTemplate, Seconds, SharedControl, Weight
-from queueops.middleware.options import YEAR, Refusal
-
-MOST_HOLDERS = 100_000
-"""The highest limit of a semaphore: each holder is remembered."""
+from queueops.primitives import options
+from queueops.primitives.definition import held_control
+from queueops.primitives.options import Refusal
 
 
 class WithSemaphore(SharedControl):
@@ -30,10 +27,5 @@ class WithSemaphore(SharedControl):
         max_wait: Seconds | None = None,
     ) -> None:
         owner = f"WithSemaphore({name!r})"
-        control = Control(
-            "semaphore",
-            options.name(owner, name),
-            options.whole(owner, "limit", limit, most=MOST_HOLDERS),
-            lease=None if lease is None else options.seconds(owner, "lease", lease, least=1, most=YEAR),
-        )
+        control = held_control(owner, "semaphore", options.name(owner, name), limit, lease)
         super().__init__(owner, control, key, weight, Refusal.made(owner, otherwise, release_after, max_wait))

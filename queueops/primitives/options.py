@@ -6,7 +6,7 @@ import datetime
 import math
 from dataclasses import dataclass
 
-from queueops.middleware.errors import DeclarationError
+from queueops.primitives.errors import DeclarationError
 
 YEAR = 366 * 86400
 """The longest time of any option, in seconds."""
