@@ -1,0 +1,205 @@
+"""The doors as typed calls: what goes into each script and what comes out.
+
+Times are seconds here and µs in Redis. Every function is one round trip.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+from redis.client import Pipeline
+
+from queueops.rdb import scripts
+from queueops.rdb.client import Server
+from queueops.rdb.scripts import run
+
+MICRO = 1_000_000
+
+
+def now_text() -> tuple[str, str]:
+    """This host's time as RQ writes it (ISO, and seconds): for RQ's display fields only, never for a decision."""
+    at = time.time()
+    iso = datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return iso, f"{at:.6f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A job that this worker may run now: its lease is ours, its hash as it stands."""
+
+    job_id: str
+    queue: str
+    adopt: bool
+    fields: dict[bytes, bytes] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    """Nothing may run. ``wait``: seconds until time itself may change that, None if nothing is due."""
+
+    wait: float | None
+    parked: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """No claim was made: ``why`` is SUSPENDED (RQ's own) or MIRROR_MISSING (rebuild it, then ask again)."""
+
+    why: str
+
+
+def claim(
+    connection: Any,
+    worker: str,
+    token: str,
+    queues: Sequence[str],
+    *,
+    previous: str = "",
+    span: float,
+    simple: bool = False,
+    idle: bool = True,
+    worker_ttl: int = 480,
+) -> Claimed | Empty | Refused:
+    """Ask for the next job of ``queues`` (strict order). The same token asked twice gets the same job."""
+    iso, seconds = now_text()
+    out = run(
+        connection,
+        "claim",
+        worker,
+        token,
+        previous,
+        json.dumps(list(queues)),
+        int(span * MICRO),
+        int(simple),
+        int(idle),
+        worker_ttl,
+        iso,
+        seconds,
+    )
+    code = out[0]
+    if code == b"JOB":
+        return Claimed(out[1].decode(), out[2].decode(), bool(out[3]), dict(zip(out[5::2], out[6::2], strict=True)))
+    if code == b"EMPTY":
+        wait = int(out[1])
+        return Empty(None if wait < 0 else wait / MICRO, int(out[2]))
+    return Refused(code.decode())
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueued:
+    """``code`` is OK, EXISTS (unique id taken) or DUPLICATE (an open job has this id)."""
+
+    code: str
+    detail: str
+
+
+def enqueue(
+    target: Any,
+    *,
+    mode: str,
+    job_id: str,
+    queue: str,
+    function: str,
+    mapping: Mapping[str, Any],
+    at_front: bool = False,
+    due: str = "0",
+    ttl: int = 0,
+    unique: bool = False,
+) -> Enqueued | None:
+    """Pass a job through the enqueue door; on a pipeline the answer is None and stands in the pipeline's results.
+
+    ``due`` is a Unix time in seconds, or ``+seconds`` from the store's now.
+    """
+    args: list[Any] = [mode, job_id, queue, int(at_front), due, function, ttl, int(unique)]
+    for name, value in mapping.items():
+        args += [name, value]
+    if isinstance(target, Pipeline):
+        on_pipeline(target, "enqueue", args)
+        return None
+    out = run(target, "enqueue", *args)
+    return Enqueued(out[0].decode(), str(out[1].decode() if isinstance(out[1], bytes) else out[1]) if out[1:] else "")
+
+
+def on_pipeline(pipeline: Pipeline, name: str, args: Iterable[Any]) -> None:
+    """Put a script call on a caller's pipeline, which makes sure of the script before it runs."""
+    loaded = scripts.script(name)
+    pipeline.register_script(loaded.source)(args=list(args), client=pipeline)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """``code`` is OK, LOST or DEPENDENTS (both: nothing was changed); ``outcome`` is what was recorded."""
+
+    code: str
+    outcome: str = ""
+    dependents: bool = False
+
+
+def settle(
+    connection: Any,
+    token: str,
+    outcome: str,
+    *,
+    commands: Sequence[Sequence[Any]] = (),
+    **options: Any,
+) -> Settled:
+    """End the run of ``token``: replay RQ's commands, give back holds, count once, wake the next.
+
+    Options (JSON): function, job, error, fingerprint, reason, seconds, delay, guard, repeats, stopped, quarantine, kind.
+    """
+    args: list[Any] = [token, outcome, json.dumps(options), len(commands)]
+    for command in commands:
+        args.append(len(command))
+        args += command
+    out = run(connection, "settle", *args)
+    if out[0] == b"OK":
+        return Settled("OK", out[1].decode(), bool(out[2]))
+    return Settled(out[0].decode())
+
+
+def renew(connection: Any, token: str, worker_ttl: int) -> bool:
+    """Extend a lease; False means that it is lost and the run must stop."""
+    return bool(run(connection, "renew", token, worker_ttl, *now_text())[0] == b"OK")
+
+
+def adopt(connection: Any, token: str, claims: str, function: str, policy: str, span: float, simple: bool) -> str:
+    """Give a job of plain RQ its claims: TAKEN, PARKED, QUARANTINED, SKIPPED or LOST."""
+    answer = run(connection, "adopt", token, claims, function, policy, int(span * MICRO), int(simple))
+    return str(answer[0].decode())
+
+
+def take(connection: Any, job_id: str, queue: str, function: str, token: str, span: float) -> str | None:
+    """All claims of a job that runs in its caller; the instance (or word) that refused, None when taken."""
+    out = run(connection, "take", job_id, queue, function, token, int(span * MICRO), *now_text())
+    return None if out[0] == b"TAKEN" else out[1].decode()
+
+
+def forget(target: Any, job_id: str, queue: str, event: str) -> None:
+    """Out of our indexes, before RQ deletes or cancels a job; counts ``event`` if it was open."""
+    if isinstance(target, Pipeline):
+        on_pipeline(target, "forget", [job_id, queue, event])
+    else:
+        run(target, "forget", job_id, queue, event)
+
+
+def tick(server: Server) -> tuple[int, int, int, int]:
+    """What time brings on queues without workers: (leases ended, lines looked at, jobs moved, parked looked at)."""
+    return tuple(run(server.connection, "tick", json.dumps(list(server.queues)), now_text()[0]))  # type: ignore[return-value]
+
+
+def publish(connection: Any, release: str, definitions: Mapping[str, Mapping[str, Any]]) -> int:
+    """Publish the definitions of one release; the number that changed what is in force."""
+    args: list[Any] = [release]
+    for control, definition in definitions.items():
+        args += [control, json.dumps(definition)]
+    return int(run(connection, "publish", *args)) if definitions else 0
+
+
+def wait_for_bell(connection: Any, key: str, seconds: float) -> None:
+    """Block until the bell rings or ``seconds`` have passed."""
+    connection.blpop([key], timeout=max(seconds, 0.005))

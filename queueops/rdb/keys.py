@@ -1,0 +1,162 @@
+"""Every Redis key of queueops, and the RQ keys that its scripts touch: the only key builder.
+
+Lua gets the same table as the global ``K`` (see :func:`lua_table`), so no key is spelled twice.
+A *static* key is complete; a *family* is a prefix that takes one suffix.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from rq.defaults import RQ_KEY_PREFIX
+
+SEP = "\x1f"
+"""Between the parts of a member or field: no name may contain it (names are checked when declared)."""
+
+KIND_LETTERS = {"lock": "L", "semaphore": "S", "rate": "R", "pause": "P"}
+KINDS = {letter: kind for kind, letter in KIND_LETTERS.items()}
+
+MAX_KEY_TEXT = 200
+"""Bytes of a rendered key kept readable inside an instance; a longer one is hashed."""
+
+STATIC = {
+    "schema": "schema",  # string: number of this layout
+    "epoch": "epoch",  # string: set once the SQL settings are mirrored; its absence means "rebuild first"
+    "counting_since": "counting_since",  # string: since when a missing counter means zero (µs); gone when emptied
+    "controls": "controls",  # hash: control -> JSON definition in force (newest release wins)
+    "conflicts": "conflicts",  # hash: control -> JSON definition of a live release that disagrees
+    "overrides": "overrides",  # hash: control -> JSON {limit, until, by, id}
+    "releases": "releases",  # zset: release id -> first seen (µs)
+    "paused": "paused",  # hash: "q:<queue>" | "f:<function>" | "all" -> JSON {until, by, reason, id}
+    "isolated": "isolated",  # hash: "f:<function>" | "e:<fingerprint>" | "k:<instance>" -> JSON {by, reason, id}
+    "instances": "instances",  # zset: instance with holders, offers or waiters -> last change (µs)
+    "callers_claims": "callers_claims",  # hash: instance with callers -> JSON claim that they share
+    "pump": "pump",  # zset: instance -> when room may appear by itself (µs)
+    "leases": "leases",  # hash: token -> JSON {job, queue, function, worker, started, span, holds}
+    "lease_ends": "lease_ends",  # zset: token -> end (µs)
+    "running": "running",  # hash: job id -> token of its live lease
+    "again": "again",  # hash: job id seen on a queue while its lease was live -> queue
+    "expiring": "expiring",  # zset: open job with a ttl -> when its hash expires (µs)
+    "served": "served",  # hash: queue -> last claim (µs)
+    "queues": "queues",  # zset: queue that queueops has seen -> last activity (µs)
+    "functions": "functions",  # zset: "<queue>␟<function>" -> last activity (µs)
+    "worker_queues": "worker_queues",  # hash: idle worker -> JSON list of its queues
+    "keeper": "keeper",  # string: the idle worker that waits only until the next due time
+    "quarantine_info": "quarantine_info",  # hash: job id -> JSON {queue, function, reason, error, attempts, at, ...}
+    "quarantine_todo": "quarantine_todo",  # set: job ids whose SQL copy is to be made or updated
+    "key_text": "key_text",  # hash: instance whose key was hashed -> readable text
+    "log": "log",  # stream: the changelog
+    "snapshot": "snapshot",  # string: JSON of the newest snapshot
+    "snapshot_channel": "snapshot_channel",  # pub/sub channel of the same
+    "monitor_leader": "monitor_leader",  # string: token of the leading monitor, with expiry
+    "monitor_state": "monitor_state",  # hash: when the monitor last did what
+    "workers": "workers",  # zset: worker -> last sign of life (µs)
+    "rq_queues": f"{RQ_KEY_PREFIX}:queues",
+    "rq_workers": f"{RQ_KEY_PREFIX}:workers",
+    "rq_suspended": f"{RQ_KEY_PREFIX}:suspended",
+    "rq_limits": f"{RQ_KEY_PREFIX}:rl-keys",  # set: keys of RQ's own RateLimit
+}
+
+FAMILIES = {
+    "holders": "h:",  # zset h:<instance>: token -> end (µs); rates: start token -> start (µs)
+    "holder_weights": "hw:",  # hash: token -> weight where it is not 1; field "" -> sum of (weight - 1)
+    "offers": "o:",  # zset o:<instance>: job id -> end (µs)
+    "offer_weights": "ow:",  # hash, as holder_weights
+    "line": "w:",  # zset w:<instance>: job id -> waiting since (µs)
+    "callers": "c:",  # zset c:<instance>: token of a process that waits for it (primitives) -> waiting since (µs)
+    "callers_seen": "cs:",  # zset cs:<instance>: the same token -> last sign of life (µs)
+    "rate": "r:",  # hash r:<instance>: state of the window and bucket strategies
+    "parked": "p:",  # zset p:<queue>: job id -> when it is looked at again by itself (µs)
+    "waiting": "wait:",  # zset wait:<queue>: open job that could run by now -> waiting since (µs)
+    "quarantined": "q:",  # zset q:<queue>: job id -> quarantined at (µs)
+    "idle": "idle:",  # zset idle:<queue>: idle worker -> since (µs)
+    "bell": "bell:",  # list bell:<worker>: one element wakes it
+    "total": "nt:",  # hash nt:<queue>: event -> count since the beginning
+    "ten": "n10:",  # hash n10:<start of 10 s>: "<queue>␟<event>" -> count
+    "minute": "n60:",  # hash n60:<start of minute>␟<queue>␟<function>: event | w<bin> | r<bin> | wt | rt -> count
+    "rq_queue": f"{RQ_KEY_PREFIX}:queue:",
+    "rq_job": f"{RQ_KEY_PREFIX}:job:",
+    "rq_wip": f"{RQ_KEY_PREFIX}:wip:",
+    "rq_scheduled": f"{RQ_KEY_PREFIX}:scheduled:",
+    "rq_deferred": f"{RQ_KEY_PREFIX}:deferred:",
+    "rq_ready": f"{RQ_KEY_PREFIX}:ready:",
+    "rq_failed": f"{RQ_KEY_PREFIX}:failed:",
+    "rq_finished": f"{RQ_KEY_PREFIX}:finished:",
+    "rq_canceled": f"{RQ_KEY_PREFIX}:canceled:",
+    "rq_execution": f"{RQ_KEY_PREFIX}:execution:",
+    "rq_executions": f"{RQ_KEY_PREFIX}:executions:",
+    "rq_worker": f"{RQ_KEY_PREFIX}:worker:",
+    "rq_results": f"{RQ_KEY_PREFIX}:results:",  # stream: results of a job
+    "rq_limit": f"{RQ_KEY_PREFIX}:rl:",  # zset rq:rl:<key>:rate_limited: jobs that RQ's own RateLimit holds back
+}
+
+JOB_FIELDS = {
+    # written by Python, once, when the job is created
+    "claims": "qo_claims",  # JSON list of claims (middleware.claims)
+    "func": "qo_func",  # dotted name
+    "policy": "qo_policy",  # JSON {after, crashes}: the quarantine rule
+    # written by Lua only: never part of Job.to_dict
+    "since": "qo_since",  # waiting since (µs)
+    "token": "qo_token",  # token of the newest execution
+    "attempts": "qo_attempts",  # starts over all requeues, less put-backs
+    "failures": "qo_failures",  # failed attempts over all requeues
+    "crashes": "qo_crashes",  # attempts whose process died, within a day
+    "crash_at": "qo_crash_at",  # first of those (µs)
+    "parked": "qo_parked",  # instance in whose line the job waits, "" when it comes back by time
+    "parkings": "qo_parkings",  # how often it was parked
+    "error": "qo_error",  # fingerprint of its newest failure
+    "quarantined": "qo_quarantined",  # reason
+    "replay_of": "qo_replay_of",
+    "replayed_as": "qo_replayed_as",
+    "replays": "qo_replays",
+}
+
+
+def instance(kind: str, name: str, key: str = "") -> str:
+    """The id of one lock, semaphore, rate or pause line: kind letter, name, and rendered key.
+
+    A key longer than ``MAX_KEY_TEXT`` bytes (or one that starts like a hashed one) is replaced by its SHA-256.
+    """
+    raw = key.encode("utf-8", "surrogatepass")
+    if len(raw) > MAX_KEY_TEXT or key.startswith("#"):
+        key = "#" + hashlib.sha256(raw).hexdigest()
+    return f"{control_id(kind, name)}{SEP}{key}"
+
+
+def control_id(kind: str, name: str) -> str:
+    """The id of a control: kind letter and name, e.g. ``S:s3-upload``."""
+    return f"{KIND_LETTERS[kind]}:{name}"
+
+
+def split_instance(text: str) -> tuple[str, str, str]:
+    """``(kind, name, key)`` of an instance id, as made by :func:`instance`."""
+    head, _, key = text.partition(SEP)
+    return KINDS.get(head[:1], "unknown"), head[2:], key
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Keys under one prefix. ``keys.static("leases")``, ``keys.of("parked", "default")``."""
+
+    prefix: str = "qo:"
+
+    def static(self, name: str) -> str:
+        value = STATIC[name]
+        return value if name.startswith("rq_") else self.prefix + value
+
+    def of(self, family: str, suffix: str) -> str:
+        value = FAMILIES[family] + suffix
+        return value if family.startswith("rq_") else self.prefix + value
+
+
+def lua_table(keys: Keys) -> str:
+    """The Lua source of the tables ``K`` (keys and key prefixes) and ``F`` (fields of the job hash)."""
+
+    def quote(text: str) -> str:
+        return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+    k = [f"{name}={quote(keys.static(name))}" for name in STATIC]
+    k += [f"{name}={quote(keys.of(name, ''))}" for name in FAMILIES]
+    f = [f"{name}={quote(value)}" for name, value in JOB_FIELDS.items()]
+    return f"local K={{{','.join(k)}}}\nlocal F={{{','.join(f)}}}\nlocal SEP='\\31'\n"

@@ -1,0 +1,195 @@
+-- The claim door: the next job that may run, from several queues in strict order, in one step.
+-- ARGV: worker, token, previous token ('' if settled), queues (JSON), span (µs), simple (0|1), idle (0|1), worker ttl (s),
+--       client time (ISO), client time (s)
+-- Returns {'JOB', id, queue, adopt (0|1), again (0|1), field, value, ...} | {'EMPTY', wait (µs, -1: no due time), parked}
+--       | {'SUSPENDED'} | {'MIRROR_MISSING'}
+-- Events: job.started, .parked, .quarantined, .skipped, .gone, .expired; *.acquired; those of includes/due
+--- include door
+local worker, token, previous, queues = ARGV[1], ARGV[2], ARGV[3], cjson.decode(ARGV[4])
+local span, simple, idle, worker_ttl, iso, seconds = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7] == '1', ARGV[8], ARGV[9], ARGV[10]
+
+local gate = redis.call('MGET', K.epoch, K.schema, K.rq_suspended)
+if gate[2] and tonumber(gate[2]) > tonumber(C.schema) then
+  return redis.error_reply('QO SCHEMA_NEWER this Redis holds layout ' .. gate[2] .. '; upgrade queueops here')
+end
+if not gate[1] then return {'MIRROR_MISSING'} end
+
+local worker_key = K.rq_worker .. worker
+local function alive(state)
+  redis.call('HSET', worker_key, 'last_heartbeat', iso, 'state', state)
+  redis.call('EXPIRE', worker_key, worker_ttl)
+  redis.call('ZADD', K.workers, int(NOW), worker)
+end
+
+local function answer(id, queue, adopt, again)
+  alive('busy')
+  local out = {'JOB', id, queue, adopt, again}
+  for _, part in ipairs(redis.call('HGETALL', K.rq_job .. id)) do out[#out + 1] = part end
+  return out
+end
+
+local own = redis.call('HGET', K.leases, token)
+if own then
+  local record = cjson.decode(own)
+  local adopt = redis.call('HEXISTS', K.rq_job .. record.job, F.claims) == 1 and 0 or 1
+  return answer(record.job, record.queue, adopt, 1)
+end
+if previous ~= '' then
+  local left = redis.call('HGET', K.leases, previous)
+  if left then crash(previous, cjson.decode(left), 'process ended without a word') end
+end
+unidle(worker)
+if gate[3] then
+  alive('suspended')
+  return {'SUSPENDED'}
+end
+
+-- µs of RQ's ISO text (UTC); for jobs of plain RQ, which carry no waiting_since
+local function iso_us(text)
+  local y, mo, d, h, mi, s, frac = string.match(text or '', '^(%d+)-(%d+)-(%d+)T(%d+):(%d+):(%d+)%.?(%d*)')
+  if not y then return nil end
+  y, mo, d = tonumber(y), tonumber(mo), tonumber(d)
+  if mo <= 2 then y = y - 1 end
+  local era = math.floor(y / 400)
+  local yoe = y - era * 400
+  local doy = math.floor((153 * (mo + (mo > 2 and -3 or 9)) + 2) / 5) + d - 1
+  local days = era * 146097 + yoe * 365 + math.floor(yoe / 4) - math.floor(yoe / 100) + doy - 719468
+  local us = tonumber(string.sub(frac .. '000000', 1, 6))
+  return ((days * 24 + tonumber(h)) * 60 + tonumber(mi)) * 60000000 + tonumber(s) * 1000000 + us
+end
+
+-- consider(queue, id) -> 'started' | 'next' | 'look' (the front of a queue changed)
+local adopt_flag = 0
+local function consider(queue, id)
+  local key, list = K.rq_job .. id, K.rq_queue .. queue
+  local got = redis.call('HMGET', key, 'status', F.func, F.claims, F.since, 'enqueued_at', 'timeout', F.policy, F.error,
+    F.parked, F.crashes, F.crash_at)
+  local status, func = got[1], got[2] or ''
+  if redis.call('HSTRLEN', key, 'data') == 0 then
+    redis.call('LPOP', list)
+    if redis.call('EXISTS', key) == 1 then
+      quarantine_job(id, queue, func, 'undecodable', 'half a job: the hash has no data')
+    else
+      gone(id, queue, func)
+    end
+    return 'next'
+  end
+  local live = redis.call('HGET', K.running, id)
+  if live and redis.call('HEXISTS', K.leases, live) == 1 then
+    redis.call('LPOP', list)
+    redis.call('HSET', K.again, id, queue)
+    log('job.already_running', {job = id, f = func, q = queue, t = string.sub(live, 1, 8)})
+    return 'next'
+  end
+  if status == 'finished' or status == 'failed' or status == 'canceled' or status == 'stopped' then
+    redis.call('LPOP', list)
+    redis.call('ZREM', K.waiting .. queue, id)
+    log('job.stale_entry', {job = id, f = func, q = queue, why = status})
+    return 'next'
+  end
+  if got[9] then unpark(id, queue, got[9]) end
+  local since = math.min(tonumber(got[4]) or iso_us(got[5]) or NOW, NOW)
+  local claims = got[3] and sorted_claims(got[3]) or {}
+  if paused_function(func) then
+    local pause = paused_function(func)
+    redis.call('LPOP', list)
+    park(id, queue, func, pause_claim(func), since, pause['until'] > 0 and pause['until'] or nil, 'function paused')
+    return 'next'
+  end
+  local isolated = isolation_of(func, got[8], claims)
+  if isolated then
+    redis.call('LPOP', list)
+    quarantine_job(id, queue, func, 'isolated', isolated)
+    return 'next'
+  end
+  local crashes = tonumber(got[10]) or 0
+  if crashes >= policy_of(got[7]).crashes and NOW - (tonumber(got[11]) or 0) < 86400000000 then
+    redis.call('LPOP', list)
+    quarantine_job(id, queue, func, 'crashes', 'worker died ' .. crashes .. ' times')
+    return 'next'
+  end
+  local verdict, claim, due = refusal(id, since, claims)
+  if verdict == 'woke' then return 'look' end
+  redis.call('LPOP', list)
+  if verdict == 'no' then
+    if claim.o == 'drop' then
+      redis.call('HSET', key, 'status', 'canceled')
+      redis.call('EXPIRE', key, 500)
+      redis.call('ZREM', K.waiting .. queue, id)
+      redis.call('ZREM', K.expiring, id)
+      count(queue, func, 'skipped')
+      log('job.skipped', {job = id, f = func, q = queue, c = claim.i})
+    elseif claim.mw > 0 and NOW - since >= claim.mw then
+      quarantine_job(id, queue, func, 'waited', 'waited too long for ' .. string.gsub(claim.i, SEP, ' '))
+    else
+      park(id, queue, func, claim, since, due)
+    end
+    return 'next'
+  end
+  local lasts = span_of(claims, span)
+  if simple == 1 then lasts = (math.max(tonumber(got[6]) or 180, 0) + 60) * 1000000 end
+  if not got[3] then adopt_flag = 1 end
+  start({id = id, queue = queue, func = func, token = token, worker = worker, claims = claims, span = lasts,
+    simple = simple, iso = iso, seconds = seconds, since = since})
+  return 'started'
+end
+
+end_due_leases(20)
+run_pump(20)
+for _, queue in ipairs(queues) do
+  begin_serving(queue)
+  if not paused_queue(queue) then
+    move_due(queue, iso, 20)
+    recheck_parked(queue, 20)
+  end
+end
+
+local budget, at = 200, 1
+while at <= #queues and budget > 0 do
+  local queue = queues[at]
+  local id = not paused_queue(queue) and redis.call('LINDEX', K.rq_queue .. queue, 0)
+  if not id then
+    at = at + 1
+  else
+    budget = budget - 1
+    local done = consider(queue, id)
+    if done == 'started' then
+      if redis.call('GET', K.keeper) == worker then redis.call('DEL', K.keeper) end
+      for _, other in ipairs(queues) do
+        if not paused_queue(other) and redis.call('LLEN', K.rq_queue .. other) > 0 and ring(other) then break end
+      end
+      return answer(id, queue, adopt_flag, 0)
+    elseif done == 'look' then
+      at = 1
+    end
+  end
+end
+
+-- nothing to run: wait for the bell; one idle worker, the keeper, only until the next due time
+local parked, wait = 0, -1
+for _, queue in ipairs(queues) do parked = parked + redis.call('ZCARD', K.parked .. queue) end
+if budget == 0 then wait = 0 end
+if idle then
+  alive('idle')
+  redis.call('HSET', K.worker_queues, worker, ARGV[4])
+  for _, queue in ipairs(queues) do redis.call('ZADD', K.idle .. queue, int(NOW), worker) end
+  if redis.call('SET', K.keeper, worker, 'NX', 'PX', 1500) or redis.call('GET', K.keeper) == worker then
+    redis.call('PEXPIRE', K.keeper, 1500)
+    local function sooner(key, scale)
+      local head = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
+      if head[2] and head[2] ~= 'inf' then
+        local left = math.max(tonumber(head[2]) * scale - NOW, 0)
+        if wait < 0 or left < wait then wait = left end
+      end
+    end
+    sooner(K.pump, 1)
+    sooner(K.lease_ends, 1)
+    for _, queue in ipairs(queues) do
+      if not paused_queue(queue) then
+        sooner(K.rq_scheduled .. queue, 1000000)
+        sooner(K.parked .. queue, 1)
+      end
+    end
+  end
+end
+return {'EMPTY', int(wait), parked}

@@ -1,0 +1,11 @@
+--- include time
+--- include log
+--- include count
+--- include bell
+--- include slots
+--- include controls
+--- include pauses
+--- include line
+--- include jobs
+--- include start
+--- include due

@@ -1,0 +1,99 @@
+-- What time alone brings: ended leases, room in a line, scheduled jobs, parked jobs that are looked at again.
+local function end_due_leases(most)
+  local tokens = redis.call('ZRANGEBYSCORE', K.lease_ends, '-inf', int(NOW), 'LIMIT', 0, most)
+  for _, token in ipairs(tokens) do
+    local raw = redis.call('HGET', K.leases, token)
+    if raw then
+      local record = cjson.decode(raw)
+      log('lease.expired', {job = record.job, f = record['function'], q = record.queue, w = record.worker, t = string.sub(token, 1, 8)})
+      crash(token, record, 'lease ended')
+    else
+      redis.call('ZREM', K.lease_ends, token)
+    end
+  end
+  return #tokens
+end
+
+local function run_pump(most)
+  local due = redis.call('ZRANGEBYSCORE', K.pump, '-inf', int(NOW), 'LIMIT', 0, most)
+  for _, instance in ipairs(due) do
+    redis.call('ZREM', K.pump, instance)
+    if string.sub(instance, 1, 2) == 'P:' then
+      local func = string.sub(instance, 3, -2)
+      if not paused_function(func) then let_in(func, 50) end
+    else
+      tidy(instance)
+    end
+  end
+  return #due
+end
+
+-- Jobs held by RQ's own RateLimit are left to RQ; a parked job's stand-in is moved another hour ahead.
+local function move_due(queue, iso, most)
+  local now_s = math.floor(NOW / 1000000)
+  local due = redis.call('ZRANGEBYSCORE', K.rq_scheduled .. queue, '-inf', now_s, 'WITHSCORES', 'LIMIT', 0, most)
+  local moved = 0
+  for i = 1, #due, 2 do
+    local id, key = due[i], K.rq_job .. due[i]
+    local got = redis.call('HMGET', key, F.parked, 'rate_limit_key', 'enqueue_at_front', 'ttl', 'status', F.func)
+    if got[1] then
+      redis.call('ZADD', K.rq_scheduled .. queue, int(now_s + 3600), id)
+    elseif not got[5] then
+      redis.call('ZREM', K.rq_scheduled .. queue, id)
+      gone(id, queue, got[6] or '')
+    elseif not got[2] then
+      redis.call('ZREM', K.rq_scheduled .. queue, id)
+      local since = math.min(tonumber(due[i + 1]) * 1000000, NOW)
+      redis.call('HSET', key, 'status', 'queued', 'enqueued_at', iso, F.since, int(since))
+      if not got[4] then redis.call('PERSIST', key) end
+      redis.call('ZADD', K.waiting .. queue, int(since), id)
+      redis.call(got[3] == '1' and 'LPUSH' or 'RPUSH', K.rq_queue .. queue, id)
+      ring(queue)
+      moved = moved + 1
+    end
+  end
+  return moved
+end
+
+local function recheck_parked(queue, most)
+  local due = redis.call('ZRANGEBYSCORE', K.parked .. queue, '-inf', int(NOW), 'LIMIT', 0, most)
+  for _, id in ipairs(due) do
+    local got = redis.call('HMGET', K.rq_job .. id, F.parked, F.func, F.claims, F.since)
+    local instance, func = got[1], got[2] or ''
+    if not instance then
+      redis.call('ZREM', K.parked .. queue, id)
+      if not redis.call('HGET', K.rq_job .. id, 'status') then
+        redis.call('ZREM', K.rq_scheduled .. queue, id)
+        gone(id, queue, func)
+      end
+    elseif instance == '' then
+      woken(id, queue, func, '')
+    else
+      local since, longest = tonumber(got[4]) or NOW, 0
+      for _, claim in ipairs(sorted_claims(got[3] or '[]')) do
+        if claim.i == instance then longest = claim.mw or 0 end
+      end
+      if longest > 0 and NOW - since >= longest then
+        unpark(id, queue, instance)
+        quarantine_job(id, queue, func, 'waited', 'waited too long for ' .. string.gsub(instance, SEP, ' '))
+      else
+        local again = NOW + RECHECK
+        if longest > 0 then again = math.min(again, since + longest) end
+        redis.call('ZADD', K.parked .. queue, int(again), id)
+        pump_at(instance, NOW)
+      end
+    end
+  end
+  return #due
+end
+
+-- begin_serving(queue): a queue that nobody claimed from lately is served again: its lines are looked at at once
+local function begin_serving(queue)
+  if not served(queue) then
+    for _, id in ipairs(redis.call('ZRANGE', K.parked .. queue, 0, 49)) do
+      local instance = redis.call('HGET', K.rq_job .. id, F.parked)
+      if instance and instance ~= '' then pump_at(instance, NOW) end
+    end
+  end
+  redis.call('HSET', K.served, queue, int(NOW))
+end

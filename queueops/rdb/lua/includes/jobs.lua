@@ -1,0 +1,118 @@
+-- What may happen to a job besides waiting: quarantine, the end of its lease, a crash.
+local function policy_of(raw)
+  local policy = {after = C.after, crashes = C.crashes}
+  if raw and raw ~= '' then
+    local own = cjson.decode(raw)
+    if type(own.after) == 'number' then policy.after = own.after end
+    if type(own.crashes) == 'number' then policy.crashes = own.crashes end
+  end
+  return policy
+end
+
+-- quarantine_job(id, queue, func, kind, why[, error]): the caller has taken it off list and lease. For RQ it is
+-- failed, in its failed registry without expiry; our membership comes on top.
+local function quarantine_job(id, queue, func, kind, why, error)
+  local key = K.rq_job .. id
+  local got = redis.call('HMGET', key, F.attempts, F.crashes, F.failures, F.error, F.replays)
+  redis.call('HSET', key, 'status', 'failed', F.quarantined, why)
+  if not redis.call('HGET', key, 'origin') then redis.call('HSET', key, 'origin', queue) end
+  redis.call('PERSIST', key)
+  redis.call('ZADD', K.rq_failed .. queue, '+inf', id)
+  redis.call('ZADD', K.quarantined .. queue, int(NOW), id)
+  redis.call('ZREM', K.waiting .. queue, id)
+  redis.call('ZREM', K.expiring, id)
+  redis.call('HSET', K.quarantine_info, id, string.format(
+    '{"queue":%s,"function":%s,"kind":%s,"reason":%s,"error":%s,"fingerprint":%s,"attempts":%d,"crashes":%d,"failures":%d,"replays":%d,"at":%.0f}',
+    cjson.encode(queue), cjson.encode(func), cjson.encode(kind), cjson.encode(why), cjson.encode(error or ''),
+    cjson.encode(got[4] or ''), tonumber(got[1]) or 0, tonumber(got[2]) or 0, tonumber(got[3]) or 0,
+    tonumber(got[5]) or 0, NOW))
+  redis.call('SADD', K.quarantine_todo, id)
+  count(queue, func, 'quarantined')
+  log('job.quarantined', {job = id, f = func, q = queue, why = why})
+end
+
+-- gone(id, queue, func): an id without its hash; one with a ttl has expired, of another nothing is known
+local function gone(id, queue, func)
+  redis.call('ZREM', K.waiting .. queue, id)
+  local event = redis.call('ZREM', K.expiring, id) == 1 and 'expired' or 'gone'
+  count(queue, func or '', event)
+  log('job.' .. event, {job = id, q = queue, f = func})
+end
+
+-- end_lease(token, record): the lease and RQ's traces of the execution go, the holds come back, and an id that
+-- turned up on a queue meanwhile is put there again
+local function end_lease(token, record)
+  redis.call('HDEL', K.leases, token)
+  redis.call('ZREM', K.lease_ends, token)
+  if redis.call('HGET', K.running, record.job) == token then redis.call('HDEL', K.running, record.job) end
+  local execution = record.job .. ':' .. token
+  redis.call('DEL', K.rq_execution .. execution)
+  redis.call('ZREM', K.rq_wip .. record.queue, execution)
+  redis.call('ZREM', K.rq_executions .. record.job, token)
+  redis.call('SREM', K.rq_worker .. record.worker .. ':executions', execution)
+  release(record.holds, token, {job = record.job, f = record['function'], q = record.queue, w = record.worker})
+  local again = redis.call('HGET', K.again, record.job)
+  if again then
+    redis.call('HDEL', K.again, record.job)
+    redis.call('RPUSH', K.rq_queue .. again, record.job)
+    ring(again)
+  end
+end
+
+-- put_back(id, queue, func): a start that does not count: to the front, the attempt taken back
+local function put_back(id, queue, func, why)
+  local key = K.rq_job .. id
+  redis.call('HINCRBY', key, F.attempts, -1)
+  redis.call('PERSIST', key)
+  redis.call('ZADD', K.waiting .. queue, redis.call('HGET', key, F.since) or int(NOW), id)
+  to_front(id, queue)
+  count(queue, func, 'put_back')
+  log('job.put_back', {job = id, f = func, q = queue, why = why})
+end
+
+-- crash(token, record, why): the process is gone without a word. RQ's own record decides if it got that far;
+-- else the job returns to the front until it has crashed too often within a day.
+local function crash(token, record, why)
+  local id, queue, func = record.job, record.queue, record['function']
+  local key = K.rq_job .. id
+  local got = redis.call('HMGET', key, 'status', 'data', F.crashes, F.crash_at, F.policy, F.token)
+  local status = got[1]
+  if got[2] and status == 'started' and got[6] == token then
+    local crashes, first = tonumber(got[3]) or 0, tonumber(got[4]) or 0
+    if NOW - first > 86400000000 then crashes, first = 0, NOW end
+    crashes = crashes + 1
+    redis.call('HSET', key, F.crashes, crashes, F.crash_at, int(first))
+    end_lease(token, record)
+    count(queue, func, 'crashed')
+    log('job.crashed', {job = id, f = func, q = queue, w = record.worker, t = string.sub(token, 1, 8), why = why})
+    if crashes >= policy_of(got[5]).crashes then
+      quarantine_job(id, queue, func, 'crashes', 'worker died ' .. crashes .. ' times (' .. why .. ')')
+    else
+      redis.call('PERSIST', key)
+      redis.call('ZADD', K.waiting .. queue, redis.call('HGET', key, F.since) or int(NOW), id)
+      to_front(id, queue)
+    end
+    return
+  end
+  if not got[2] then
+    if status then redis.call('DEL', key) end
+    end_lease(token, record)
+    gone(id, queue, func)
+    return
+  end
+  end_lease(token, record)
+  if status == 'finished' then
+    count(queue, func, 'completed')
+    log('job.completed', {job = id, f = func, q = queue, w = record.worker, why = 'ended with ' .. why})
+  elseif status == 'failed' or status == 'stopped' then
+    count(queue, func, 'failed_attempt')
+    count(queue, func, 'failed')
+    log('job.failed', {job = id, f = func, q = queue, w = record.worker, why = 'ended with ' .. why})
+  elseif status == 'canceled' then
+    count(queue, func, 'cancelled')
+    log('job.cancelled', {job = id, f = func, q = queue})
+  else
+    count(queue, func, 'failed_attempt')
+    count(queue, func, 'retried')
+  end
+end

@@ -1,0 +1,30 @@
+-- paused_queue(queue), paused_function(func): the decoded pause in force, or nil; one read each per call
+local PAUSES = {}
+local function pause_of(field)
+  local known = PAUSES[field]
+  if known == nil then
+    known = false
+    local raw = redis.call('HGET', K.paused, field)
+    if raw then
+      local p = cjson.decode(raw)
+      if p['until'] == 0 or p['until'] > NOW then known = p end
+    end
+    PAUSES[field] = known
+  end
+  return known
+end
+local function paused_queue(queue) return pause_of('all') or pause_of('q:' .. queue) end
+local function paused_function(func) return pause_of('f:' .. func) end
+local ISOLATING
+local function isolation_of(func, fingerprint, claims)
+  if ISOLATING == nil then ISOLATING = redis.call('HLEN', K.isolated) > 0 end
+  if not ISOLATING then return nil end
+  if redis.call('HEXISTS', K.isolated, 'f:' .. func) == 1 then return 'function isolated' end
+  if fingerprint and fingerprint ~= '' and redis.call('HEXISTS', K.isolated, 'e:' .. fingerprint) == 1 then
+    return 'error isolated'
+  end
+  for _, claim in ipairs(claims) do
+    if redis.call('HEXISTS', K.isolated, 'k:' .. claim.i) == 1 then return 'key isolated' end
+  end
+  return nil
+end

@@ -1,0 +1,37 @@
+-- withdraw(id, queue, parked, claims): an open, not running job leaves every place where it waits: list (all its
+-- occurrences), registries, line, offers; whoever stands behind it in a line is woken. The hash stays.
+-- needs: time log count slots controls pauses bell line
+local function decoded(raw)
+  if not raw or raw == '' then return nil end
+  local ok, value = pcall(cjson.decode, raw)
+  if ok and type(value) == 'table' then return value end
+  return nil
+end
+local function leave_dependencies(id, dependencies)
+  for _, parent in ipairs(decoded(dependencies) or {}) do
+    if type(parent) == 'string' then redis.call('SREM', K.rq_job .. parent .. ':dependents', id) end
+  end
+end
+local function withdraw(id, queue, parked, claims, dependencies)
+  redis.call('LREM', K.rq_queue .. queue, 0, id)
+  redis.call('ZREM', K.rq_deferred .. queue, id)
+  redis.call('ZREM', K.rq_ready .. queue, id)
+  redis.call('ZREM', K.waiting .. queue, id)
+  redis.call('ZREM', K.expiring, id)
+  leave_dependencies(id, dependencies)
+  local instances = {}
+  if parked and parked ~= '' then instances[parked] = true end
+  for _, claim in ipairs(decoded(claims) or {}) do
+    if type(claim) == 'table' and type(claim.i) == 'string' then
+      if slot_remove(K.offers, K.offer_weights, claim.i, id) then instances[claim.i] = true end
+    end
+  end
+  unpark(id, queue, parked)
+  for instance in pairs(instances) do
+    if string.sub(instance, 1, 2) ~= 'P:' and redis.call('EXISTS', K.line .. instance) == 1 then
+      wake(instance)
+    else
+      forget_if_empty(instance)
+    end
+  end
+end

@@ -1,0 +1,102 @@
+-- The settle door: RQ's recorded transaction, release, outcome and wake-up in one step.
+-- ARGV: token, outcome, options (JSON: function, error, fingerprint, reason, seconds, guard, repeats, dependents key,
+--       stopped), number of commands, then per command: number of parts, parts...
+-- outcome: completed | failed | retried | put_back | postponed | discarded | crashed
+-- Returns {'OK', outcome recorded, dependents (0|1)} | {'LOST'} (nothing changed) | {'DEPENDENTS'} (nothing changed)
+-- Events: job.completed, .failed, .retried, .quarantined, .discarded, .put_back, .crashed; *.released; job.woken
+--- include door
+local token, outcome, options = ARGV[1], ARGV[2], cjson.decode(ARGV[3])
+local raw = redis.call('HGET', K.leases, token)
+if not raw then
+  log('lease.lost', {t = string.sub(token, 1, 8), job = options.job, f = options['function'], why = 'finished after losing its lease'})
+  return {'LOST'}
+end
+local record = cjson.decode(raw)
+local id, queue, func, key = record.job, record.queue, record['function'], K.rq_job .. record.job
+local has_dependents = redis.call('EXISTS', key .. ':dependents')
+if options.guard == 1 and has_dependents == 1 then return {'DEPENDENTS'} end
+
+local at, problem = 5, nil
+for _ = 1, tonumber(ARGV[4]) do
+  local parts = tonumber(ARGV[at])
+  local done = redis.pcall(unpack(ARGV, at + 1, at + parts))
+  if type(done) == 'table' and done.err then problem = problem or done.err end
+  at = at + parts + 1
+end
+if redis.call('EXISTS', key) == 1 and redis.call('HSTRLEN', key, 'data') == 0 then redis.call('DEL', key) end
+if options.delay then
+  redis.call('ZADD', K.rq_scheduled .. queue, 'XX', int(math.floor(NOW / 1000000) + options.delay), id)
+end
+if problem then log('job.settle_problem', {job = id, f = func, q = queue, why = problem}) end
+
+local fields = {job = id, f = func, q = queue, w = record.worker, t = string.sub(token, 1, 8), why = options.reason}
+local function forget_error()
+  redis.call('HDEL', key, F.attempts, F.failures, F.crashes, F.crash_at, F.error, F.parkings, F.parked)
+end
+local function waits_again()
+  -- a new try waits anew: from now if it stands on its queue, from its due time if scheduled
+  local status = redis.call('HGET', key, 'status')
+  redis.call('HDEL', key, F.since)
+  if status == 'queued' then
+    redis.call('HSET', key, F.since, int(NOW))
+    redis.call('ZADD', K.waiting .. queue, int(NOW), id)
+    ring(queue)
+  end
+end
+
+if outcome == 'crashed' then
+  crash(token, record, options.reason)
+  return {'OK', 'crashed', 0}
+end
+end_lease(token, record)
+if outcome == 'completed' then
+  count(queue, func, 'completed')
+  observe(queue, func, 'r', NOW - record.started)
+  log('job.completed', fields)
+  if options.repeats == 1 and redis.call('EXISTS', key) == 1 then
+    count(queue, func, 'accepted')
+    forget_error()
+    waits_again()
+  end
+elseif outcome == 'retried' or outcome == 'failed' then
+  count(queue, func, 'failed_attempt')
+  observe(queue, func, 'r', NOW - record.started)
+  local there = redis.call('EXISTS', key) == 1
+  if there then
+    redis.call('HINCRBY', key, F.failures, 1)
+    if options.fingerprint then redis.call('HSET', key, F.error, options.fingerprint) end
+  end
+  if outcome == 'retried' then
+    count(queue, func, 'retried')
+    log('job.retried', fields)
+    if there then waits_again() end
+  else
+    local policy = policy_of(redis.call('HGET', key, F.policy))
+    local attempts = tonumber(redis.call('HGET', key, F.attempts)) or 1
+    if there and options.stopped ~= 1 and (attempts >= policy.after or options.quarantine == 1) then
+      outcome = 'quarantined'
+      quarantine_job(id, queue, func, options.kind or 'failed',
+        options.quarantine == 1 and options.reason or ('failed after ' .. attempts .. ' attempts'), options.error)
+    else
+      count(queue, func, 'failed')
+      log('job.failed', fields)
+    end
+  end
+elseif outcome == 'put_back' then
+  put_back(id, queue, func, options.reason)
+elseif outcome == 'postponed' then
+  redis.call('HINCRBY', key, F.attempts, -1)
+  redis.call('PERSIST', key)
+  redis.call('HSET', key, 'status', 'scheduled', F.parked, '')
+  redis.call('ZADD', K.rq_scheduled .. queue, int(math.floor(NOW / 1000000) + 3600), id)
+  redis.call('ZADD', K.parked .. queue, int(NOW + options.seconds * 1000000), id)
+  redis.call('ZADD', K.waiting .. queue, redis.call('HGET', key, F.since) or int(NOW), id)
+  count(queue, func, 'put_back')
+  log('job.postponed', fields)
+elseif outcome == 'discarded' then
+  redis.call('HSET', key, 'status', 'canceled')
+  redis.call('EXPIRE', key, 500)
+  count(queue, func, 'discarded')
+  log('job.discarded', fields)
+end
+return {'OK', outcome, has_dependents}

@@ -1,0 +1,26 @@
+-- A job that runs in its caller (is_async=False): all its claims or none, no queue, no parking.
+-- ARGV: id, queue, function, token, span (µs), client time (ISO), client time (s)
+-- Returns {'TAKEN'} | {'REFUSED', instance}
+--- include door
+local id, queue, func, token = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local key = K.rq_job .. id
+local got = redis.call('HMGET', key, F.claims, F.since)
+local claims = sorted_claims(got[1] or '[]')
+local since = tonumber(got[2]) or NOW
+if isolation_of(func, '', claims) then return {'REFUSED', 'isolated'} end
+if paused_function(func) or paused_queue(queue) then return {'REFUSED', 'paused'} end
+for _ = 1, 10 do
+  local verdict, claim = refusal(id, since, claims)
+  if verdict == 'no' then
+    count(queue, func, 'skipped')
+    redis.call('HSET', key, 'status', 'canceled')
+    redis.call('EXPIRE', key, 500)
+    log(subject(claim.i) .. '.refused', {c = claim.i, job = id, f = func, q = queue})
+    return {'REFUSED', claim.i}
+  elseif verdict == 'ok' then
+    start({id = id, queue = queue, func = func, token = token, worker = '', claims = claims, span = tonumber(ARGV[5]),
+      simple = 1, iso = ARGV[6], seconds = ARGV[7], since = since})
+    return {'TAKEN'}
+  end
+end
+return {'REFUSED', 'busy'}

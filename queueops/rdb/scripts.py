@@ -1,0 +1,106 @@
+"""Loads ``lua/*.lua``: resolves includes, prepends keys and constants, runs by SHA and falls back to the source."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from redis.exceptions import NoScriptError, ResponseError
+
+from queueops.conf import conf
+from queueops.rdb.keys import Keys, lua_table
+
+SCHEMA = 1
+"""Number of the key layout. A script refuses a newer one and, from the second layout on, reads the previous one."""
+
+OFFER = 2_000_000
+"""How long a woken job's reservation lasts (µs)."""
+
+_INCLUDE = re.compile(r"^--- include (\w+)$", re.MULTILINE)
+
+
+class ScriptError(Exception):
+    """A script refused: ``code`` is one word, ``text`` says why."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(f"{code}: {text}" if text else code)
+        self.code = code
+        self.text = text
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    source: str
+    sha: str
+
+
+@lru_cache(maxsize=128)
+def _read(path: str) -> str:
+    return files("queueops.rdb").joinpath("lua", path).read_text("utf-8")
+
+
+def resolve(name: str) -> str:
+    """The source of a script with each include put in once, in the order of first mention.
+
+    Raises ``ValueError`` for a circle of includes.
+    """
+    done: list[str] = []
+    open_: list[str] = []
+
+    def expand(text: str) -> str:
+        def put(match: re.Match[str]) -> str:
+            part = match.group(1)
+            if part in open_:
+                raise ValueError(f"circle of includes: {' -> '.join([*open_, part])}")
+            if part in done:
+                return ""
+            open_.append(part)
+            body = expand(_read(f"includes/{part}.lua"))
+            open_.pop()
+            done.append(part)
+            return body
+
+        return _INCLUDE.sub(put, text)
+
+    return expand(_read(f"{name}.lua"))
+
+
+@lru_cache(maxsize=256)
+def _build(name: str, keys: Keys, log_length: int, after: int, crashes: int) -> Script:
+    constants = (
+        f"local C={{schema='{SCHEMA}',offer={OFFER},log_length={log_length},after={after},crashes={crashes}}}\n"
+    )
+    source = lua_table(keys) + constants + resolve(name)
+    return Script(source, hashlib.sha1(source.encode()).hexdigest())
+
+
+def script(name: str) -> Script:
+    """The script as it runs under the settings in force."""
+    rule = conf.QUARANTINE
+    return _build(name, conf.keys, conf.CHANGELOG_LENGTH, rule["after"], rule["crashes"])
+
+
+def run(connection: Any, name: str, *args: Any) -> Any:
+    """Run ``lua/<name>.lua``; everything goes in ARGV.
+
+    ``NOSCRIPT`` (a restart, a failover, SCRIPT FLUSH) is answered with the full source once.
+    Raises :class:`ScriptError` for an answer ``QO <CODE> <text>``, else redis-py's own errors.
+    """
+    loaded = script(name)
+    try:
+        try:
+            return connection.evalsha(loaded.sha, 0, *args)
+        except NoScriptError:
+            return connection.eval(loaded.source, 0, *args)
+    except ResponseError as error:
+        raise translate(error) from error
+
+
+def translate(error: ResponseError) -> Exception:
+    """The :class:`ScriptError` behind a Redis error that one of our scripts raised, else the error itself."""
+    match = re.match(r"QO (\w+) ?(.*)", str(error))
+    return ScriptError(match.group(1), match.group(2)) if match else error

@@ -1,0 +1,199 @@
+"""How a worker gets its next job: the claim door, adoption, and the wait for the bell."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable
+from typing import Any
+from uuid import uuid4
+
+import redis.exceptions
+from rq.exceptions import StopRequested
+from rq.executions import Execution
+from rq.worker import WorkerStatus
+from rq.worker.base import BaseWorker
+
+from queueops import mirror
+from queueops.conf import conf
+from queueops.middleware import JobControls, encode_claims, job_controls
+from queueops.rdb import doors
+from queueops.rdb.client import Server
+from queueops.rq.execution import CurrentExecution
+from queueops.rq.job import Job
+from queueops.rq.queue import Queue
+
+CONNECTION_WAIT = (0.2, 5.0)
+"""First and longest pause in seconds before a Redis that did not answer is asked again."""
+
+
+class Claiming(BaseWorker):
+    """Mixin for RQ's workers: replaces RQ's dequeue."""
+
+    queue_class = Queue
+    job_class = Job
+    simple = False
+    cold_stop = False
+    alive_at = 0.0
+    renew_at = 0.0
+    span = 30.0
+    """Seconds of the lease in hand."""
+    token = ""
+    previous = ""
+    """Token of the run before, so that the next claim can end a lease that its process left behind."""
+    claimed: Execution | None = None
+    current: CurrentExecution | None = None
+    controls: JobControls | None = None
+    parked = 0
+
+    def dequeue_job_and_maintain_ttl(self, timeout: int | None, max_idle_time: int | None = None) -> Any:
+        """The next job and its queue; None when a burst or ``max_idle_time`` is over. Raises ``StopRequested``."""
+        burst = timeout is None
+        self.procline("Listening on " + ",".join(self.queue_names()))
+        idle_since, pause = time.monotonic(), CONNECTION_WAIT[0]
+        while True:
+            try:
+                if self.should_run_maintenance_tasks:
+                    self.run_maintenance_tasks()
+                answer = self._ask(idle=not burst)
+                pause = CONNECTION_WAIT[0]
+                if isinstance(answer, tuple):
+                    return answer
+                if burst:
+                    if self.parked:
+                        self.log.info("Worker %s: %d parked jobs are left", self.name, self.parked)
+                    return None
+                left = max_idle_time - (time.monotonic() - idle_since) if max_idle_time is not None else None
+                if left is not None and left <= 0:
+                    return None
+                self._wait(answer, left)
+            except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError) as error:
+                self.log.error("Worker %s: Redis does not answer: %s; again in %.1f s", self.name, error, pause)
+                self.set_state(WorkerStatus.IDLE)
+                time.sleep(pause)
+                pause = min(pause * 2, CONNECTION_WAIT[1])
+
+    def _wait(self, due: float | None, left: float | None) -> None:
+        """Until the bell rings, time brings something, or plain RQ's jobs are to be looked for."""
+        seconds = min(part for part in (conf.POLL, due, left) if part is not None)
+        doors.wait_for_bell(self.connection, conf.keys.of("bell", self.name), seconds)
+
+    def _ask(self, idle: bool) -> tuple[Any, Any] | float | None:
+        """One turn: a job with its queue, or how long there is nothing (None: until something happens)."""
+        while True:
+            # a signal between the script and us must not tear its answer out of our hands
+            self._state = WorkerStatus.BUSY
+            self.token = self.token if self._unanswered else uuid4().hex
+            self._unanswered = True
+            answer = doors.claim(
+                self.connection,
+                self.name,
+                self.token,
+                [queue.name for queue in self._ordered_queues],
+                previous=self.previous,
+                span=conf.LEASE,
+                simple=self.simple,
+                idle=idle,
+                worker_ttl=self.worker_ttl + 60,
+            )
+            self._unanswered = False
+            self.previous = ""
+            self.alive_at = time.monotonic()
+            if isinstance(answer, doors.Claimed):
+                found = self._accepted(answer)
+                if found is not None:
+                    return found
+                continue
+            self.set_state(WorkerStatus.IDLE)
+            if self._stop_requested:
+                raise StopRequested
+            if isinstance(answer, doors.Empty):
+                self.parked = answer.parked
+                return answer.wait
+            if answer.why == "MIRROR_MISSING":
+                names = tuple(queue.name for queue in self.queues)
+                mirror.rebuild(Server(names[0], self.connection, names))
+                continue
+            if not idle:
+                self.log.info("Worker %s: suspended in burst mode, exiting", self.name)
+                raise StopRequested
+            return None
+
+    _unanswered = False
+
+    def _accepted(self, answer: doors.Claimed) -> tuple[Any, Any] | None:
+        """The job of a claim, ready to run; None if it is not to run after all."""
+        queue = next(q for q in self.queues if q.name == answer.queue)
+        if self._stop_requested:
+            self.settle_or_leave("put_back", reason="worker stopped")
+            raise StopRequested
+        job = self.job_class(answer.job_id, connection=self.connection, serializer=self.serializer)
+        try:
+            job.restore(answer.fields)
+            job.origin = answer.queue
+        except Exception as error:
+            self.log.exception("Worker %s: cannot decode job %s", self.name, answer.job_id)
+            self.settle_or_leave(
+                "failed",
+                quarantine=1,
+                kind="undecodable",
+                reason=f"cannot decode: {type(error).__name__}: {error}"[:500],
+            )
+            return None
+        if self.simple and job.timeout == -1:
+            self.settle_or_leave(
+                "failed",
+                quarantine=1,
+                kind="timeout",
+                reason="has no timeout: a simple worker could not give its lease an end; run it in a forking worker",
+            )
+            return None
+        self.controls = self._controls_of(job, answer)
+        if answer.adopt and not self._adopt(job, answer):
+            return None
+        self.span = min([conf.LEASE, *self._leases(job)])
+        self.renew_at = self.alive_at + self.span / 3
+        execution = Execution(self.token, job.id, self.connection, self.name)
+        execution._job = job
+        self.executions[execution.id] = execution
+        self.claimed = execution
+        self.current = CurrentExecution(self.token, job.id, job.attempt, answer.queue, self.name)
+        self.reorder_queues(reference_queue=queue)
+        self.log.info("Worker %s: %s: %s (%s)", self.name, answer.queue, job.function or "?", job.id)
+        return job, queue
+
+    def _controls_of(self, job: Job, answer: doors.Claimed) -> JobControls | None:
+        """Declarations of the code in this process, for hooks and for adoption; None if the call cannot be read."""
+        try:
+            return job_controls(str(job.func_name), None, tuple(job.args), job.kwargs, answer.queue)
+        except Exception as error:
+            # the run itself will fail with the same error, and that failure is recorded
+            self.log.warning("job %s: its declarations cannot be read: %s", job.id, error)
+            return None
+
+    def _adopt(self, job: Job, answer: doors.Claimed) -> bool:
+        if self.controls is None:
+            job.claims_text, job.policy_text = "[]", json.dumps(conf.QUARANTINE)
+            try:
+                job.function = str(job.func_name)
+            except Exception:
+                job.function = ""
+        else:
+            job.set_controls(self.controls)
+        code = doors.adopt(
+            self.connection,
+            self.token,
+            job.claims_text or encode_claims(()),
+            job.function,
+            job.policy_text,
+            conf.LEASE,
+            self.simple,
+        )
+        return code == "TAKEN"
+
+    @staticmethod
+    def _leases(job: Job) -> Iterable[float]:
+        return [claim["l"] / doors.MICRO for claim in json.loads(job.claims_text or "[]") if claim.get("l")]
+
+    def settle_or_leave(self, outcome: str, **options: Any) -> None:
+        raise NotImplementedError

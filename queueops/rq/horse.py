@@ -1,0 +1,36 @@
+"""A work horse that does not outlive its worker, and waiting for it without polling."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal
+import sys
+
+_PR_SET_PDEATHSIG = 1
+
+
+def die_with_parent(parent: int) -> None:
+    """In the child, after fork: SIGKILL when the parent dies (Linux). Exits at once if it is dead already."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def ended_within(pid: int, seconds: float) -> bool:
+    """Wait at most ``seconds`` for a child to end; True if it has (or is no child of ours)."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        return bool(poll.poll(max(seconds, 0) * 1000))
+    finally:
+        os.close(descriptor)
+
+
+CAN_WAIT = hasattr(os, "pidfd_open")

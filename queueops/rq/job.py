@@ -1,0 +1,80 @@
+"""RQ's job, which carries its claims as plain text and tells our indexes when it goes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from redis.client import Pipeline
+from rq.job import Job as RQJob
+from rq.job import JobStatus
+
+from queueops.middleware import encode_claims
+from queueops.middleware.registry import JobControls
+from queueops.rdb import doors
+from queueops.rdb.keys import JOB_FIELDS
+from queueops.rq.recorder import Recorder
+
+
+class Job(RQJob):
+    """As ``rq.job.Job``. ``claims_text`` is None for a job of plain RQ, which is adopted when a worker claims it."""
+
+    claims_text: str | None = None
+    function: str = ""
+    policy_text: str = ""
+    attempt: int = 0
+    fresh: bool = False
+    """Made here and not yet through the enqueue door."""
+    status_is_recorded: bool = False
+    delay: float | None = None
+    """Seconds from the store's now, where a delay was given rather than a time."""
+
+    def set_controls(self, controls: JobControls) -> None:
+        """Keep what the declarations ask for; from here on it is never worked out again."""
+        self.function = controls.function
+        self.claims_text = encode_claims(controls.claims)
+        self.policy_text = json.dumps(controls.policy)
+
+    def to_dict(self, include_meta: bool = True, include_result: bool = True) -> dict[str, Any]:
+        fields: dict[str, Any] = super().to_dict(include_meta=include_meta, include_result=include_result)
+        if self.claims_text is not None:
+            fields[JOB_FIELDS["claims"]] = self.claims_text
+            fields[JOB_FIELDS["func"]] = self.function
+            fields[JOB_FIELDS["policy"]] = self.policy_text
+        return fields
+
+    def restore(self, raw_data: Any) -> Any:
+        super().restore(raw_data)
+
+        def text(name: str) -> str | None:
+            value = raw_data.get(JOB_FIELDS[name].encode())
+            return None if value is None else value.decode("utf-8", "replace")
+
+        self.claims_text = text("claims")
+        self.function = text("func") or ""
+        self.policy_text = text("policy") or ""
+        self.attempt = int(text("attempts") or 0)
+        self.fresh = False
+
+    def set_status(self, status: JobStatus, pipeline: Pipeline | None = None) -> None:
+        """As RQ's. While the end of a run is recorded, a write outside the transaction is left out: it repeats it."""
+        if pipeline is None and self.status_is_recorded:
+            self._status = status
+            return
+        super().set_status(status, pipeline=pipeline)
+
+    def get_retry_interval(self) -> int:
+        interval: int = super().get_retry_interval()
+        self.delay = float(interval) if interval else None
+        return interval
+
+    def cancel(self, pipeline: Pipeline | None = None, *args: Any, **kwargs: Any) -> Any:
+        doors.forget(self.connection, self.id, self.origin, "cancelled")
+        return super().cancel(pipeline, *args, **kwargs)
+
+    def delete(
+        self, pipeline: Pipeline | None = None, remove_from_queue: bool = True, delete_dependents: bool = False
+    ) -> None:
+        if not isinstance(pipeline, Recorder):
+            doors.forget(pipeline if pipeline is not None else self.connection, self.id, self.origin, "discarded")
+        super().delete(pipeline, remove_from_queue=remove_from_queue, delete_dependents=delete_dependents)

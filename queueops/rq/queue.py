@@ -1,0 +1,195 @@
+"""RQ's queue, whose enqueue goes through the enqueue door: one script checks, saves, pushes, counts, rings."""
+
+from __future__ import annotations
+
+import calendar
+import warnings
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+from django.core.exceptions import ImproperlyConfigured
+from django_rq.queues import DjangoRQ
+from redis.client import Pipeline
+from rq.exceptions import DuplicateJobError
+from rq.job import JobStatus
+from rq.utils import now
+
+from queueops.middleware import job_controls
+from queueops.primitives.errors import NotAcquired
+from queueops.rdb import doors
+from queueops.rq.job import Job
+from queueops.rq.recorder import Recorder
+
+SYNC_SLACK = 60.0
+"""Seconds that the lease of a job run in its caller outlasts its timeout."""
+
+
+class Queue(DjangoRQ):
+    """As ``rq.Queue`` (and django-rq's, with its commit modes). Name it as ``RQ["QUEUE_CLASS"]``."""
+
+    job_class = Job
+
+    def create_job(self, func: Any, args: Any = None, kwargs: Any = None, **options: Any) -> Job:
+        """As RQ's; the claims are made here, once. Raises ``ClaimError`` naming the function and the option."""
+        job: Job = super().create_job(func, args=args, kwargs=kwargs, **options)
+        job.fresh = True
+        callable_: Callable[..., Any] | None = func if callable(func) else None
+        controls = job_controls(str(job.func_name), callable_, tuple(args or ()), kwargs or {}, self.name)
+        if controls is not None:
+            job.set_controls(controls)
+        return job
+
+    def enqueue_job(
+        self, job: Any, pipeline: Pipeline | None = None, at_front: bool = False, unique: bool = False
+    ) -> Any:
+        """As RQ's, in one round trip. A job with dependencies or with RQ's own rate limit takes RQ's path and is
+        counted beside it. A job that has been through the door before (a requeue) is RQ's alone.
+        """
+        fresh = getattr(job, "fresh", False)
+        if not fresh or job._dependency_ids or job.has_rate_limit:
+            job = super().enqueue_job(job, pipeline=pipeline, at_front=at_front, unique=unique)
+            if fresh and job.get_status(refresh=False) in (JobStatus.DEFERRED, JobStatus.RATE_LIMITED, JobStatus.QUEUED):
+                self._accept(job, pipeline)
+            return job
+        if unique and not job._id:
+            raise ValueError("unique=True requires an explicit job_id")
+        job.origin = self.name
+        self.setup_dependencies(job, pipeline=pipeline)
+        return self._enqueue_job(job, pipeline=pipeline, at_front=at_front, unique=unique)
+
+    def _accept(self, job: Job, pipeline: Pipeline | None) -> None:
+        """Count a job that RQ itself has saved."""
+        if not job.fresh:
+            return
+        job.fresh = False
+        doors.enqueue(
+            pipeline if pipeline is not None else self.connection,
+            mode="deferred",
+            job_id=job.id,
+            queue=self.name,
+            function=job.function,
+            mapping={},
+        )
+
+    def _prepare(self, job: Job, status: JobStatus) -> None:
+        job.origin = self.name
+        if status is JobStatus.QUEUED:
+            job.enqueued_at = now()
+        if job.timeout is None:
+            job.timeout = self._default_timeout
+        job._status = status
+
+    def _pass_door(self, job: Job, mode: str, pipeline: Pipeline | None, unique: bool, **more: Any) -> Job:
+        answer = doors.enqueue(
+            pipeline if pipeline is not None and not unique else self.connection,
+            mode=mode,
+            job_id=job.id,
+            queue=self.name,
+            function=job.function,
+            mapping=job.to_dict(),
+            ttl=job.ttl or 0,
+            unique=unique,
+            **more,
+        )
+        job.fresh = False
+        if answer is not None and answer.code == "EXISTS":
+            raise DuplicateJobError(f"Job with ID {job.id!r} already exists")
+        if answer is not None and answer.code == "DUPLICATE":
+            return self.fetch_job(job.id) or job
+        return job
+
+    def _enqueue_async_job(
+        self, job: Any, pipeline: Pipeline | None = None, at_front: bool = False, unique: bool = False
+    ) -> Any:
+        deferred = job.get_status(refresh=False) == JobStatus.DEFERRED
+        if not getattr(job, "fresh", False) or deferred or job._dependency_ids:
+            result = super()._enqueue_async_job(job, pipeline=pipeline, at_front=at_front, unique=unique)
+            if deferred and getattr(job, "fresh", False):
+                self._accept(job, pipeline)
+            return result
+        self._prepare(job, JobStatus.QUEUED)
+        return self._pass_door(job, "queue", pipeline, unique, at_front=at_front)
+
+    def enqueue_in(self, time_delta: timedelta, func: Any, *args: Any, **kwargs: Any) -> Any:
+        """As RQ's, but counted from the store's clock: this host's clock decides nothing."""
+        at = now() + time_delta
+        return self.enqueue_at(_Relative.of(at, time_delta.total_seconds()), func, *args, **kwargs)
+
+    def enqueue_at(self, datetime: datetime, f: Any, *args: Any, **kwargs: Any) -> Any:
+        """As RQ's. A time without a zone means this host's local time, as RQ documents, and warns."""
+        if datetime.tzinfo is None:
+            warnings.warn(
+                f"enqueue_at got {datetime!r}, which has no zone: it is read as this host's local time. "
+                "Give an aware time, e.g. django.utils.timezone.now() + delta.",
+                stacklevel=2,
+            )
+            datetime = datetime.astimezone()
+        return super().enqueue_at(datetime, f, *args, **kwargs)
+
+    def schedule_job(
+        self, job: Any, datetime: datetime, pipeline: Pipeline | None = None, unique: bool = False
+    ) -> Any:
+        if not getattr(job, "fresh", False):
+            return super().schedule_job(job, datetime, pipeline=pipeline, unique=unique)
+        self._check_rate_limit_namespace(job)
+        if unique and not job._id:
+            raise ValueError("unique=True requires an explicit job_id")
+        self._prepare(job, JobStatus.SCHEDULED)
+        if isinstance(datetime, _Relative):
+            due = f"+{datetime.seconds_from_now:.6f}"
+        else:
+            aware = datetime if datetime.tzinfo else datetime.astimezone()
+            due = str(calendar.timegm(aware.utctimetuple()))
+        return self._pass_door(job, "schedule", pipeline, unique, due=due)
+
+    def _enqueue_sync_job(self, job: Any, pipeline: Pipeline | None = None, unique: bool = False) -> Any:
+        if not getattr(job, "fresh", False):
+            return super()._enqueue_sync_job(job, pipeline=pipeline, unique=unique)
+        self._prepare(job, JobStatus.QUEUED)
+        return self.run_sync(self._pass_door(job, "sync", None, unique))
+
+    def run_sync(self, job: Any) -> Any:
+        """Run a job in its caller under its claims. Raises ``NotAcquired`` when a control, a pause or an isolation
+        refuses; nothing waits then, the job is recorded as skipped.
+        """
+        token = uuid4().hex
+        timeout = job.timeout if job.timeout and job.timeout > 0 else self._default_timeout
+        refused = doors.take(self.connection, job.id, self.name, job.function, token, timeout + SYNC_SLACK)
+        if refused is not None:
+            raise NotAcquired(f"{job.function or job.id} may not run now: {refused.replace(chr(31), ' ').strip()}")
+        outcome = "failed"
+        try:
+            job = super().run_sync(job)
+            if job.get_status(refresh=False) == JobStatus.FINISHED:
+                outcome = "completed"
+        finally:
+            doors.settle(self.connection, token, outcome)
+        return job
+
+    def move_dependents_to_ready(self, job: Any, pipeline: Pipeline | None = None, *args: Any, **kwargs: Any) -> Any:
+        """As RQ's; the settle door refuses a recorded transaction if the job has dependents after all."""
+        if isinstance(pipeline, Recorder):
+            return {}
+        return super().move_dependents_to_ready(job, pipeline, *args, **kwargs)
+
+    @classmethod
+    def dequeue_any(cls, *args: Any, **kwargs: Any) -> Any:
+        """Only our worker may take a job: another would run it without its controls. Raises ImproperlyConfigured."""
+        raise ImproperlyConfigured(
+            "queueops.rq.Queue is read by queueops.rq.Worker only. Set RQ['WORKER_CLASS'] = 'queueops.rq.Worker' "
+            "or start workers with: manage.py queueops worker"
+        )
+
+
+class _Relative(datetime):
+    """A time that was given as a delay: kept, so that the store's clock can be asked."""
+
+    seconds_from_now: float = 0.0
+
+    @classmethod
+    def of(cls, at: datetime, seconds: float) -> _Relative:
+        made = cls(at.year, at.month, at.day, at.hour, at.minute, at.second, at.microsecond, at.tzinfo)
+        made.seconds_from_now = seconds
+        return made

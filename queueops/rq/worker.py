@@ -1,0 +1,139 @@
+"""RQ's workers behind the doors: they claim, renew and settle; RQ's own code runs the job."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from datetime import timedelta
+from typing import Any
+
+import redis.exceptions
+from rq import worker as rq_worker
+from rq.timeouts import HorseMonitorTimeoutException
+from rq.utils import now
+
+from queueops.conf import conf
+from queueops.middleware import definitions
+from queueops.rdb import doors
+from queueops.rq.claiming import Claiming
+from queueops.rq.horse import CAN_WAIT, die_with_parent, ended_within
+from queueops.rq.settling import LeaseLost, Settling, SettleFailed
+
+STARTED_AT = time.strftime("start-%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+class Controlled(Claiming, Settling):
+    """What both workers share, on top of one of RQ's. See DESIGN: the doors."""
+
+    def bootstrap(self, *args: Any, **kwargs: Any) -> None:
+        super().bootstrap(*args, **kwargs)
+        doors.publish(self.connection, conf.RELEASE or STARTED_AT, definitions())
+
+    def check_for_suspension(self, burst: bool) -> None:
+        """The claim door tells; asking apart would be a round trip for each job."""
+
+    def set_state(self, state: str, pipeline: Any = None) -> None:
+        """Busy and idle are written by the claim door; only the rare states are written from here."""
+        self._state = state
+        if state not in (rq_worker.WorkerStatus.BUSY, rq_worker.WorkerStatus.IDLE):
+            super().set_state(state, pipeline=pipeline)
+
+    def heartbeat(self, timeout: int | None = None, pipeline: Any = None) -> None:
+        """Claim and renew are signs of life; more is written only when both have been silent for a while."""
+        if pipeline is not None or time.monotonic() - self.alive_at > 60:
+            super().heartbeat(timeout, pipeline=pipeline)
+            self.alive_at = time.monotonic()
+
+    def prepare_execution(self, job: Any) -> Any:
+        """The claim door has written the execution already."""
+        return self.claimed
+
+    def prepare_job_execution(self, job: Any, remove_from_intermediate_queue: bool = False) -> None:
+        """The claim door has written all that RQ writes here."""
+        self.procline(f"Processing {job.function or job.id} from {job.origin} since {time.time()}")
+
+    def request_force_stop(self, signum: int, frame: Any) -> None:
+        """A second signal: the job stops now and goes back, its attempt not counted."""
+        if self._shutdown_requested_date and now() - self._shutdown_requested_date < timedelta(seconds=1):
+            return
+        self.cold_stop = True
+        self.log.warning("Worker %s: cold shut down", self.name)
+        if self.horse_pid:
+            self.kill_horse(signal.SIGKILL)
+            self.wait_for_horse()
+        raise SystemExit()
+
+    def perform_job(self, job: Any, queue: Any, execution: Any) -> bool:
+        try:
+            return self.perform(job, queue, execution)
+        except (LeaseLost, SettleFailed) as error:
+            self.log.warning("Worker %s: job %s: %s", self.name, job.id, error)
+            return False
+
+    def execute_job(self, job: Any, queue: Any) -> None:
+        try:
+            super().execute_job(job, queue)
+        except SystemExit:
+            if self.cold_stop and not self.is_horse:
+                self.settle_or_leave("put_back", reason="worker stopped")
+            raise
+        finally:
+            if not self.is_horse:
+                self.tell_settled(job)
+                self.previous, self.claimed = self.token, None
+
+
+class Worker(Controlled, rq_worker.Worker):
+    """Forks a work horse for each job; the parent renews its leases. As ``rq.Worker`` else."""
+
+    simple = False
+
+    def execute_job(self, job: Any, queue: Any) -> None:
+        self.lease_lost = False
+        self.crash_reason = ""
+        super().execute_job(job, queue)
+
+    def main_work_horse(self, job: Any, queue: Any) -> None:
+        die_with_parent(self.parent_pid)
+        super().main_work_horse(job, queue)
+
+    def fork_work_horse(self, job: Any, queue: Any) -> None:
+        self.parent_pid = os.getpid()
+        super().fork_work_horse(job, queue)
+
+    def wait_for_horse(self) -> Any:
+        """As RQ's, but returns to the monitor in time to renew the lease."""
+        if CAN_WAIT and self.horse_pid and not self.cold_stop:
+            left = self.renew_at - time.monotonic()
+            if not ended_within(self.horse_pid, left):
+                raise HorseMonitorTimeoutException()
+        return super().wait_for_horse()
+
+    def maintain_heartbeats(self, job: Any, execution: Any) -> None:
+        """Renew. A Redis that does not answer is asked again; a lease that is lost ends the horse."""
+        try:
+            held = doors.renew(self.connection, self.token, self.worker_ttl + 60)
+        except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError) as error:
+            self.log.error("Worker %s: cannot renew the lease of job %s: %s", self.name, job.id, error)
+            self.renew_at = time.monotonic() + min(self.span / 10, 1.0)
+            return
+        self.alive_at = time.monotonic()
+        self.renew_at = self.alive_at + self.span / 3
+        if not held:
+            self.log.warning("Worker %s: lease of job %s is lost, stopping its run", self.name, job.id)
+            self.lease_lost = True
+            self.kill_horse(signal.SIGKILL)
+            self.renew_at = time.monotonic() + 3600
+
+    def handle_work_horse_killed(self, job: Any, retpid: Any, ret_val: Any, rusage: Any) -> None:
+        super().handle_work_horse_killed(job, retpid, ret_val, rusage)
+        killed = ret_val is not None and os.WIFSIGNALED(ret_val)
+        self.crash_reason = f"signal {os.WTERMSIG(ret_val)}" if killed else f"exit status {ret_val}"
+
+
+
+class SimpleWorker(Controlled, rq_worker.SimpleWorker):
+    """Runs jobs in its own process. Nobody renews: a lease lasts the job's timeout + 60 s."""
+
+    simple = True
