@@ -14,16 +14,12 @@ def from_time(answer: tuple[int, int]) -> int:
     return int(answer[0]) * US + int(answer[1])
 
 
-def known_since(epoch: object) -> int | None:
-    """µs since when a missing counter means zero: the time in the epoch key; ``None`` without an epoch.
+def known_since(epoch: object, counting_since: object) -> int | None:
+    """µs since when a missing counter means zero; ``None`` while this Redis has no epoch.
 
-    An emptied Redis has no epoch, or a newer one: what lies before it is unknown, not zero.
+    An emptied Redis has lost both keys; what lies before the new ones is unknown, not zero.
     """
-    value = text(epoch)
-    if value is None:
-        return None
-    at = number(value.partition(":")[0])
-    return at if at and at > US * US else 0
+    return None if epoch is None else number(counting_since)
 
 
 def from_iso(raw: object) -> int | None:

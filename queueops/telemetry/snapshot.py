@@ -59,6 +59,7 @@ def gather(server: Server, tens: TenReader | None = None, keys: Keys | None = No
     tens = tens or TenReader(keys, SAMPLED)
     first = Batch(server.connection)
     time, epoch = first.call("time"), first.call("get", keys.static("epoch"))
+    counting = first.call("get", keys.static("counting_since"))
     queues, workers = QueueSearch(first, keys, server.queues), WorkerSearch(first, keys)
     held, settings = RqHeld(first, keys), SettingsReader(first, keys)
     live = first.call("zrevrange", keys.static("instances"), 0, CONTROLS - 1)
@@ -66,7 +67,7 @@ def gather(server: Server, tens: TenReader | None = None, keys: Keys | None = No
     duties = first.call("hscan", keys.static("monitor_state"), 0, count=100)
     conflicts = first.call("hlen", keys.static("conflicts"))
     first.run()
-    now, since, names = from_time(time.get((0, 0))), known_since(epoch.get()), queues.result()
+    now, since, names = from_time(time.get((0, 0))), known_since(epoch.get(), counting.get()), queues.result()
 
     second = Batch(server.connection, atomic=True)
     moment = second.call("time")

@@ -102,7 +102,7 @@ class WorkerReader:
         self._hashes: dict[str, Slot] = {n: batch.call("hmget", keys.of("rq_worker", n), FIELDS) for n in self.names}
         self._runs: dict[str, Slot] = {}
         if jobs:
-            self._runs = {n: batch.call("zrange", keys.of("rq_worker", f"{n}:executions"), 0, 0) for n in self.names}
+            self._runs = {n: batch.call("srandmember", keys.of("rq_worker", f"{n}:executions"), 1) for n in self.names}
         self._leases: dict[str, Slot] = {}
 
     def _run(self, name: str) -> tuple[str | None, str | None]:
