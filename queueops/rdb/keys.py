@@ -31,7 +31,6 @@ STATIC = {
     "paused": "paused",  # hash: "q:<queue>" | "f:<function>" | "all" -> JSON {until, by, reason, id}
     "isolated": "isolated",  # hash: "f:<function>" | "e:<fingerprint>" | "k:<instance>" -> JSON {by, reason, id}
     "instances": "instances",  # zset: instance with holders, offers or waiters -> last change (µs)
-    "callers_claims": "callers_claims",  # hash: instance with callers -> JSON claim that they share
     "pump": "pump",  # zset: instance -> when room may appear by itself (µs)
     "leases": "leases",  # hash: token -> JSON {job, queue, function, worker, started, span, holds}
     "lease_ends": "lease_ends",  # zset: token -> end (µs)
@@ -65,6 +64,7 @@ FAMILIES = {
     "offer_weights": "ow:",  # hash, as holder_weights
     "line": "w:",  # zset w:<instance>: job id -> waiting since (µs)
     "callers": "c:",  # zset c:<instance>: token of a process that waits for it (primitives) -> waiting since (µs)
+    "callers_claim": "cc:",  # string cc:<instance>: JSON claim that the callers share
     "callers_seen": "cs:",  # zset cs:<instance>: the same token -> last sign of life (µs)
     "rate": "r:",  # hash r:<instance>: state of the window and bucket strategies
     "parked": "p:",  # zset p:<queue>: job id -> when it is looked at again by itself (µs)

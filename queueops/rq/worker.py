@@ -14,7 +14,7 @@ from rq.timeouts import HorseMonitorTimeoutException
 from rq.utils import now
 
 from queueops.conf import conf
-from queueops.middleware import definitions
+from queueops.middleware.registry import definitions
 from queueops.rdb import doors
 from queueops.rq.claiming import Claiming
 from queueops.rq.horse import CAN_WAIT, die_with_parent, ended_within

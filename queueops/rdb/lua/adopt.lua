@@ -17,7 +17,6 @@ log('job.adopted', fields)
 local function undo()
   end_lease(token, record)
   redis.call('HINCRBY', key, F.attempts, -1)
-  count(queue, record['function'], 'put_back')
 end
 local isolated = isolation_of(func, redis.call('HGET', key, F.error), claims)
 if isolated then
@@ -42,6 +41,7 @@ if verdict == 'ok' then
   record.holds, record['function'] = hold(token, id, claims, ends, fields), func
   redis.call('HSET', K.leases, token, lease_text(record))
   redis.call('ZADD', K.lease_ends, int(ends), token)
+  begin(queue, func, since, fields)
   return {'TAKEN'}
 end
 undo()

@@ -130,7 +130,7 @@ local function consider(queue, id)
   if simple == 1 then lasts = (math.max(tonumber(got[6]) or 180, 0) + 60) * 1000000 end
   if not got[3] then adopt_flag = 1 end
   start({id = id, queue = queue, func = func, token = token, worker = worker, claims = claims, span = lasts,
-    simple = simple, iso = iso, seconds = seconds, since = since})
+    simple = simple, iso = iso, seconds = seconds, since = since, adopting = not got[3]})
   return 'started'
 end
 

@@ -58,7 +58,7 @@ if first then log(subject(instance) .. '.refused', {c = instance, t = string.sub
 if wait then
   redis.call('ZADD', callers, 'NX', int(since), token)
   redis.call('ZADD', K.callers_seen .. instance, int(NOW), token)
-  redis.call('HSET', K.callers_claims, instance, ARGV[1])
+  redis.call('SET', K.callers_claim .. instance, ARGV[1], 'EX', 60)
   redis.call('EXPIRE', callers, 60)
   redis.call('EXPIRE', K.callers_seen .. instance, 60)
 end

@@ -3,7 +3,7 @@
 local function callers_forget(instance, token)
   redis.call('ZREM', K.callers .. instance, token)
   redis.call('ZREM', K.callers_seen .. instance, token)
-  if redis.call('EXISTS', K.callers .. instance) == 0 then redis.call('HDEL', K.callers_claims, instance) end
+  if redis.call('EXISTS', K.callers .. instance) == 0 then redis.call('DEL', K.callers_claim .. instance) end
 end
 
 -- call_in(instance) -> how many: offers room to the callers that are older than the line, and rings them
@@ -11,7 +11,7 @@ local function call_in(instance)
   if redis.call('EXISTS', K.callers .. instance) == 0 then return 0 end
   local silent = redis.call('ZRANGEBYSCORE', K.callers_seen .. instance, '-inf', int(NOW - 3000000), 'LIMIT', 0, 20)
   for _, token in ipairs(silent) do callers_forget(instance, token) end
-  local raw = redis.call('HGET', K.callers_claims, instance)
+  local raw = redis.call('GET', K.callers_claim .. instance)
   if not raw then return 0 end
   local claim = cjson.decode(raw)
   local called = 0

@@ -42,8 +42,16 @@ local function span_of(claims, default)
   return span
 end
 
+-- begin(queue, func, since, fields): a start counts once the job has all it claims
+local function begin(queue, func, since, fields)
+  count(queue, func, 'started')
+  observe(queue, func, 'w', NOW - since)
+  log('job.started', fields)
+end
+
 -- start(s): lease, RQ's own records of a started execution, attempt, waiting time. s: id, queue, func, token, worker,
--- claims, span, simple, iso (client's time, for RQ's display fields only), seconds (text), since
+-- claims, span, simple, iso (client's time, for RQ's display fields only), seconds (text), since,
+-- adopting (the start is counted by adopt)
 local function start(s)
   local key, ends = K.rq_job .. s.id, NOW + s.span
   local fields = {job = s.id, f = s.func, q = s.queue, w = s.worker, t = string.sub(s.token, 1, 8)}
@@ -69,7 +77,5 @@ local function start(s)
     redis.call('SADD', K.rq_worker .. s.worker .. ':executions', execution)
     redis.call('PEXPIRE', K.rq_worker .. s.worker .. ':executions', math.ceil(s.span / 1000) + 120000)
   end
-  count(s.queue, s.func, 'started')
-  observe(s.queue, s.func, 'w', NOW - s.since)
-  log('job.started', fields)
+  if not s.adopting then begin(s.queue, s.func, s.since, fields) end
 end
