@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from queueops.primitives.errors import NotAcquired
+from queueops.primitives.errors import DeclarationError, NotAcquired
+from queueops.primitives.holding import Lease, Lock, Semaphore
+from queueops.primitives.rate import Hit, RateLimiter
 
-__all__ = ["NotAcquired"]
+__all__ = ["DeclarationError", "Hit", "Lease", "Lock", "NotAcquired", "RateLimiter", "Semaphore"]
