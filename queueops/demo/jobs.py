@@ -17,9 +17,8 @@ from statistics import fmean
 import django_rq
 from rq import get_current_job
 
-from queueops import Quarantine, RateLimited, WithoutOverlapping, WithSemaphore, controlled
+from queueops import Lock, Quarantine, RateLimited, WithoutOverlapping, WithSemaphore, controlled
 from queueops.demo import partners, paths, store
-from queueops.primitives import Lock
 
 MAIL_FILE_CAP = 2_000_000
 """Bytes; then the mail file becomes ``mail.old`` and a new one is begun."""

@@ -24,7 +24,7 @@ REGIONS = ("north", "south", "east", "west")
 SCHEMA = """
 CREATE TABLE authors (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE books (id INTEGER PRIMARY KEY, author_id INTEGER NOT NULL REFERENCES authors, title TEXT NOT NULL,
-                    supplier TEXT NOT NULL, cents INTEGER NOT NULL, stock INTEGER NOT NULL);
+                    supplier TEXT NOT NULL, cents INTEGER NOT NULL CHECK (cents > 0), stock INTEGER NOT NULL);
 CREATE TABLE orders (id INTEGER PRIMARY KEY, user_id INTEGER NOT NULL, book_id INTEGER NOT NULL REFERENCES books,
                      copies INTEGER NOT NULL, street TEXT NOT NULL, logo TEXT NOT NULL DEFAULT 'plain',
                      state TEXT NOT NULL DEFAULT 'placed');

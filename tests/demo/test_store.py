@@ -47,7 +47,7 @@ def test_old_orders_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_prices_are_stored_all_or_none() -> None:
     assert store.set_prices([(1, 111), (2, 222)]) == 2
     with pytest.raises(sqlite3.IntegrityError):
-        store.set_prices([(1, 333), (2, None)])  # type: ignore[list-item]
+        store.set_prices([(1, 333), (2, -1)])
     assert store.set_prices([(1, 111), (2, 222)]) == 0
 
 
