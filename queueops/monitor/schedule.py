@@ -10,6 +10,7 @@ from queueops.monitor.duties import (
     recover,
     redis_config,
     rq_rate_limits,
+    sample,
     take_snapshot,
     tidy_waiting,
     trim,
@@ -20,7 +21,7 @@ from queueops.monitor.duty import Duty
 def lanes() -> list[list[Duty]]:
     """New duties: the pulse (its round renews the lease too), the doors' time, and what needs SQL."""
     return [
-        [Duty("snapshot", conf.SNAPSHOT_EVERY, take_snapshot.act)],
+        [Duty("snapshot", conf.SNAPSHOT_EVERY, take_snapshot.act), Duty("sample", 60.0, sample.act)],
         [
             Duty("time", 1.0, pass_time.act),
             Duty("rq_rate_limits", 1.0, rq_rate_limits.act),

@@ -116,15 +116,8 @@ class TenReader:
                     self._closed[queue][start] = values
         self._asked = []
 
-    def _values(self, queue: str, start: int) -> tuple[int | None, ...] | None:
-        return self._closed.get(queue, {}).get(start)
-
     def _sum(self, queue: str, start: int, picks: Sequence[int]) -> int | None:
-        values = self._values(queue, start)
-        if values is None:
-            return None
-        got = [values[i] for i in picks]
-        return None if any(v is None for v in got) else sum(v for v in got if v is not None)
+        return _picked(self._closed.get(queue, {}).get(start), picks)
 
     def _picks(self, events: Iterable[str]) -> list[int]:
         return [self.events.index(event) for event in events]
@@ -141,9 +134,9 @@ class TenReader:
                 continue
             count += got
             seconds += TEN if begun is None else min(TEN, max(0.0, start + TEN - begun)) or TEN
-        now_values = self._open.get(queue)
-        if now_values is not None and all(now_values[i] is not None for i in picks):
-            count += sum(now_values[i] or 0 for i in picks)
+        got = _picked(self._open.get(queue), picks)
+        if got is not None:
+            count += got
             seconds += self._now - max(current, begun or 0)
         return Rate(count, max(0.0, seconds))
 
@@ -157,3 +150,25 @@ class TenReader:
             got = [self._sum(queue, start, picks) for start in range(minute, minute + 60, TEN)]
             values.append(None if any(v is None for v in got) else sum(v for v in got if v is not None))
         return Series(first, 60, tuple(values))
+
+    def clock_minutes(self, queue: str, events: Iterable[str], n: int = 60) -> Series:
+        """Counts of the last ``n`` minutes of the clock; the last is unfinished, ``partial`` seconds of it are over."""
+        picks = self._picks(events)
+        last = floor_to(self._now, 60)
+        first, current = last - (n - 1) * 60, floor_to(self._now, TEN)
+        values: list[int | None] = []
+        for minute in range(first, last + 60, 60):
+            starts = range(minute, min(minute + 60, current), TEN)
+            got = [self._sum(queue, start, picks) for start in starts]
+            if minute == last:
+                now_values = self._open.get(queue)
+                got.append(_picked(now_values, picks))
+            values.append(None if any(v is None for v in got) else sum(v for v in got if v is not None))
+        return Series(first, 60, tuple(values), self._now - last)
+
+
+def _picked(values: tuple[int | None, ...] | None, picks: Sequence[int]) -> int | None:
+    if values is None:
+        return None
+    got = [values[i] for i in picks]
+    return None if any(v is None for v in got) else sum(v for v in got if v is not None)
