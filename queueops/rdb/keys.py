@@ -48,6 +48,7 @@ STATIC = {
     "log": "log",  # stream: the changelog
     "snapshot": "snapshot",  # string: JSON of the newest snapshot
     "snapshot_channel": "snapshot_channel",  # pub/sub channel of the same
+    "samples": "samples",  # list: JSON {at, queues: {queue: [open, {event: total}]}}, newest first, one a minute
     "monitor_leader": "monitor_leader",  # string: token of the leading monitor, with expiry
     "monitor_state": "monitor_state",  # hash: when the monitor last did what
     "workers": "workers",  # zset: worker -> last sign of life (µs)
