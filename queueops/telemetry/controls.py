@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from queueops.conf import conf
+from queueops.rdb.keys import JOB_FIELDS
 from queueops.telemetry.batch import Batch, Slot, decoded, number, shown, text
 from queueops.telemetry.clock import age, from_time
 from queueops.telemetry.instances import InstanceInfo, InstanceReader, control_of
@@ -147,7 +148,7 @@ def _owner(batch: Batch, keys: Any, instance: str, token: str) -> tuple[Slot, Sl
 
 def _queued(batch: Batch, keys: Any, instance: str, job: str) -> tuple[Slot, Slot, Slot]:
     return (
-        batch.call("hmget", keys.of("rq_job", job), ("origin", "qo_func")),
+        batch.call("hmget", keys.of("rq_job", job), ("origin", JOB_FIELDS["func"])),
         batch.call("zscore", keys.of("offers", instance), job),
         batch.call("hget", keys.of("offer_weights", instance), job),
     )

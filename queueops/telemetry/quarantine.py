@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TIES = 100
 """Entries of the very same µs that a page boundary copes with."""
-FIELDS = ("description", "created_at", JOB_FIELDS["replay_of"], JOB_FIELDS["replays"], JOB_FIELDS["function"])
+FIELDS = ("description", "created_at", JOB_FIELDS["replay_of"], JOB_FIELDS["replays"], JOB_FIELDS["func"])
 
 
 @dataclass(frozen=True, slots=True)

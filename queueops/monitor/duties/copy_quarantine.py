@@ -28,7 +28,7 @@ CHUNK = 4_000_000
 """Bytes of payloads fetched in one round trip at most (one larger job comes alone)."""
 LARGE = ("data", "meta", "exc_info", "result")
 """The fields of a job hash that can be large."""
-PLAIN = ("origin", "description", "function", "replayed_as", "replay_of", "quarantined")
+PLAIN = ("origin", "description", "func", "replayed_as", "replay_of", "quarantined")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def _store(server: str, entry: Entry, payload: dict[bytes, bytes] | None) -> Non
     if at:
         row.quarantined_at = datetime.fromtimestamp(at / 1_000_000, UTC)
     row.queue = str(info.get("queue") or entry.origin)[:255]
-    row.function = str(info.get("function") or entry.fields["function"])[:500]
+    row.function = str(info.get("function") or entry.fields["func"])[:500]
     row.reason = _clean(info.get("reason") or entry.fields["quarantined"])
     row.error = _clean(info.get("error"))[-20_000:]
     row.fingerprint = str(info.get("fingerprint") or "")[:64]

@@ -1,0 +1,236 @@
+"""Pages: bounded round trips, keysets, hostile text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from queueops.rdb.client import Server
+from queueops.rdb.keys import SEP, Keys
+from queueops.telemetry import changelog, controls, flow, functions, quarantine, workers
+from queueops.telemetry.changelog import LogFilter
+
+US = 1_000_000
+
+
+def log(redis: Any, keys: Keys, n: int, **fields: str) -> None:
+    pipe = redis.pipeline()
+    for i in range(n):
+        pipe.xadd(keys.static("log"), {"e": "job.started", "job": f"j{i}", **fields}, id=f"{1000 + i}-0")
+    pipe.execute()
+
+
+def test_changelog_pages_do_not_overlap(redis: Any, server: Server, keys: Keys) -> None:
+    log(redis, keys, 250)
+    seen: list[str] = []
+    before = None
+    while True:
+        page = changelog.page(server, before=before, size=100)
+        seen += [row.job for row in page.rows]
+        before = page.next
+        if before is None:
+            break
+    assert seen == [f"j{i}" for i in reversed(range(250))]
+
+
+def test_changelog_page_that_fits_exactly_has_no_next(redis: Any, server: Server, keys: Keys) -> None:
+    log(redis, keys, 100)
+    assert changelog.page(server, size=100).next is None
+
+
+def test_changelog_filter_is_bounded_and_says_so(redis: Any, server: Server, keys: Keys) -> None:
+    log(redis, keys, 10_050)
+    redis.xadd(keys.static("log"), {"e": "queue.paused", "q": "needle"}, id="900000-0")
+    server.connection.trips = 0
+    found = changelog.page(server, wanted=LogFilter(queue="needle"))
+    assert server.connection.trips <= 3
+    assert [row.queue for row in found.rows] == ["needle"]
+    assert (found.scanned, found.cut) == (10_000, True)
+    rest = changelog.page(server, before=found.next, wanted=LogFilter(queue="needle"))
+    assert (rest.rows, rest.next, rest.cut) == ((), None, False)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "hits"),
+    [
+        (LogFilter(event="lock"), 1),
+        (LogFilter(event="lock.acquired"), 1),
+        (LogFilter(event="loc"), 0),
+        (LogFilter(control="L:book"), 1),
+        (LogFilter(text="BECAUSE"), 1),
+        (LogFilter(actor="kim"), 1),
+        (LogFilter(job="j"), 2),
+        (LogFilter(), 3),
+    ],
+)
+def test_changelog_filters(wanted: LogFilter, hits: int, redis: Any, server: Server, keys: Keys) -> None:
+    redis.xadd(keys.static("log"), {"e": "lock.acquired", "c": f"L:book{SEP}7", "job": "j", "t": "abc"})
+    redis.xadd(keys.static("log"), {"e": "job.parked", "job": "j", "why": "because <b>"})
+    redis.xadd(keys.static("log"), {"e": "queue.paused", "by": "kim", b"\xff": b"\xfe"})
+    assert len(changelog.page(server, wanted=wanted).rows) == hits
+
+
+@pytest.mark.parametrize("before", ["", "x", "1-", "+", "-", "9" * 40, "1-0 COUNT"])
+def test_a_bad_id_shows_the_newest(before: str, redis: Any, server: Server, keys: Keys) -> None:
+    log(redis, keys, 3)
+    assert len(changelog.page(server, before=before).rows) == 3
+
+
+def test_newer_entries_in_order(redis: Any, server: Server, keys: Keys) -> None:
+    log(redis, keys, 5)
+    assert [row.job for row in changelog.newer(server, "1002-0")] == ["j3", "j4"]
+    assert changelog.newer(server, "nonsense") == ()
+
+
+def test_quarantine_pages_across_queues(redis: Any, server: Server, keys: Keys) -> None:
+    redis.zadd(keys.static("queues"), {"a": 1, "b": 1})
+    at = 1_700_000_000 * US
+    for i in range(150):
+        queue = "ab"[i % 2]
+        # pairs share one µs
+        redis.zadd(keys.of("quarantined", queue), {f"j{i:03}": at + i // 2})
+        redis.hset(keys.static("quarantine_info"), f"j{i:03}", json.dumps({"reason": f"r{i}", "attempts": 3}))
+    server.connection.trips = 0
+    first = quarantine.page(server, size=100)
+    assert server.connection.trips == 3
+    second = quarantine.page(server, size=100, after=first.next)
+    jobs = [row.job for row in first.rows + second.rows]
+    assert jobs == [f"j{i:03}" for i in reversed(range(150))]
+    assert second.next is None
+    assert first.counts == {"a": 75, "b": 75}
+    assert (first.rows[0].reason, first.rows[0].intact) == ("r149", False)
+    assert [row.queue for row in quarantine.page(server, queue="a", size=1).rows] == ["a"]
+
+
+def test_quarantine_page_of_nothing(server: Server) -> None:
+    assert quarantine.page(server, after="bad cursor").rows == ()
+
+
+def test_control_pages_and_search(redis: Any, server: Server, keys: Keys) -> None:
+    redis.zadd(keys.static("instances"), {f"L:book{SEP}{i}": i for i in range(250)})
+    redis.zadd(keys.static("instances"), {f"S:s3{SEP}": 1000})
+    redis.zadd(keys.of("holders", f"L:book{SEP}7"), {"token": 4e15})
+    server.connection.trips = 0
+    page = controls.page(server)
+    assert server.connection.trips == 3
+    assert page.rows[0].name == "s3"
+    assert page.rows[0].limit is None and not page.rows[0].full
+    assert (page.known, page.next) == (251, 100)
+    assert len(controls.page(server, offset=200).rows) == 51
+    server.connection.trips = 0
+    (found,) = controls.page(server, search=f"BOOK{SEP}77").rows
+    assert server.connection.trips == 3
+    assert found.key == "77"
+    (held,) = [row for row in controls.page(server, control="L:book", size=250).rows if row.holders]
+    assert (held.key, held.full, held.limit) == ("7", True, 1)
+    assert [row.kind for row in controls.page(server, kind="semaphore").rows] == ["semaphore"]
+
+
+def test_a_control_in_detail(redis: Any, server: Server, keys: Keys, now: Callable[[], int]) -> None:
+    instance = f"S:s3{SEP}"
+    redis.hset(keys.static("controls"), "S:s3", json.dumps({"kind": "semaphore", "limit": 4}))
+    redis.zadd(keys.of("holders", instance), {"t1": now() + 20 * US, "t2": now() + 10 * US})
+    redis.hset(keys.of("holder_weights", instance), mapping={"t1": 2, "": 1})
+    lease = {"job": "j1", "queue": "q", "function": "app.f", "worker": "w", "started": now() - 5 * US}
+    redis.hset(keys.static("leases"), "t1", json.dumps(lease))
+    redis.zadd(keys.of("line", instance), {"j2": now() - 60 * US, "j3": now() - 30 * US})
+    redis.hset(keys.of("rq_job", "j2"), mapping={"origin": "q", "qo_func": "app.g"})
+    redis.zadd(keys.of("offers", instance), {"j2": now() + US})
+    server.connection.trips = 0
+    got = controls.detail(server, instance)
+    assert server.connection.trips == 2
+    assert (got.info.used, got.info.limit, got.info.full, got.info.waiters) == (3, 4, True, 2)
+    holders = {holder.token: holder for holder in got.holders}
+    assert (holders["t1"].job, holders["t1"].weight, holders["t1"].orphan) == ("j1", 2, False)
+    assert holders["t1"].held == pytest.approx(5, abs=1)
+    assert holders["t1"].left == pytest.approx(20, abs=1)
+    assert holders["t2"].orphan
+    assert [(w.place, w.job, w.offered, w.function) for w in got.waiters] == [
+        (1, "j2", True, "app.g"),
+        (2, "j3", False, None),
+    ]
+    assert got.info.oldest_wait == pytest.approx(60, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "state", "used"),
+    [
+        ("sliding", {}, 2),
+        ("window", {"start": -30, "used": 3}, 3),
+        ("window", {"start": -90, "used": 3}, 0),
+        ("bucket", {"level": 1, "at": 0}, 4),
+        ("bucket", {"level": 1, "at": -24}, 2),
+        ("bucket", {}, 0),
+    ],
+)
+def test_rates_are_used_as_their_strategy_counts(
+    strategy: str, state: dict[str, int], used: int, redis: Any, server: Server, keys: Keys, now: Callable[[], int]
+) -> None:
+    instance, at = f"R:mail{SEP}", now()
+    definition = {"limit": 5, "per": 60 * US, "strategy": strategy, "burst": 5}
+    redis.hset(keys.static("controls"), "R:mail", json.dumps(definition))
+    redis.zadd(keys.of("holders", instance), {"a": at - 90 * US, "b": at - 50 * US, "c": at - 10 * US})
+    for name, value in state.items():
+        redis.hset(keys.of("rate", instance), name, at + value * US if name in ("start", "at") else value)
+    assert controls.detail(server, instance).info.used == pytest.approx(used, abs=0.2)
+
+
+def test_worker_pages(redis: Any, server: Server, keys: Keys, now: Callable[[], int]) -> None:
+    for i in range(150):
+        redis.sadd(keys.static("rq_workers"), keys.of("rq_worker", f"w{i:03}"))
+        redis.hset(keys.of("rq_worker", f"w{i:03}"), mapping={"state": "idle", "queues": "q", "pid": i})
+        redis.zadd(keys.static("workers"), {f"w{i:03}": now()})
+    redis.hset(keys.of("rq_worker", "w007"), "state", "busy")
+    redis.sadd(keys.of("rq_worker", "w007:executions"), "job-1:token-1")
+    lease = {"job": "job-1", "function": "app.f", "started": now() - 9 * US}
+    redis.hset(keys.static("leases"), "token-1", json.dumps(lease))
+    server.connection.trips = 0
+    page = workers.page(server)
+    assert server.connection.trips == 3
+    assert (len(page.rows), page.next) == (100, "w099")
+    assert (page.counts.busy, page.counts.idle) == (1, 149)
+    (busy,) = workers.page(server, state="busy").rows
+    assert (busy.name, busy.job, busy.function) == ("w007", "job-1", "app.f")
+    assert busy.job_age == pytest.approx(9, abs=1)
+    assert len(workers.page(server, after="w099").rows) == 50
+
+
+def test_a_registered_worker_without_a_hash_is_silent_and_gone(redis: Any, server: Server, keys: Keys) -> None:
+    redis.sadd(keys.static("rq_workers"), keys.of("rq_worker", "dead"))
+    (row,) = workers.page(server).rows
+    assert (row.state, row.gone, row.quiet) == ("silent", True, None)
+
+
+def test_functions_of_a_queue(redis: Any, server: Server, keys: Keys, now: Callable[[], int]) -> None:
+    minute = now() // US // 60 * 60
+    redis.zadd(keys.static("functions"), {f"q{SEP}app.f": 2, f"q{SEP}app.g": 1, f"other{SEP}app.f": 3})
+    for start in (minute, minute - 60):
+        fields = {"completed": 5, "w10": 5, "wt": 100, "r20": 5, "rt": 5_000_000, "woken": 1}
+        redis.hset(keys.of("minute", f"{start}{SEP}q{SEP}app.f"), mapping=fields)
+    server.connection.trips = 0
+    page = functions.page(server, queue="q", minutes=5)
+    assert server.connection.trips == 2
+    assert [row.function for row in page.rows] == ["app.f", "app.g"]
+    assert page.rows[0].counts["completed"] >= 5
+    assert page.rows[0].counts["woken"] >= 1
+    assert page.rows[0].ran.mean == pytest.approx(1.0)
+
+
+def test_flow_of_a_queue(redis: Any, mirrored: Server, keys: Keys, now: Callable[[], int]) -> None:
+    redis.set(keys.static("counting_since"), now() - 1800 * US)
+    ten = now() // US // 10 * 10
+    redis.hset(
+        keys.of("ten", str(ten - 120)), mapping={f"q{SEP}accepted": 4, f"q{SEP}completed": 3, f"q{SEP}failed": 1}
+    )
+    mirrored.connection.trips = 0
+    got = flow.flow(mirrored, "q")
+    assert mirrored.connection.trips == 2
+    assert sum(v or 0 for v in got.inflow.values) == 4
+    assert sum(v or 0 for v in got.left.values) == 4
+    assert sum(v or 0 for v in got.failed.values) == 1
+    assert got.inflow.values[0] is None
+    assert got.inflow.values[-1] == 0
+    assert len(got.events["completed"].values) == 60
