@@ -39,7 +39,8 @@ def rebuild(server: Server) -> int:
     """Rebuild the mirror of one server from SQL; the number of fields written."""
     # an end that has passed is judged by the scripts, on the store's clock
     paused = {
-        "all" if row.kind == "all" else f"{row.kind[0]}:{row.name}": _entry(row) for row in Pause.objects.filter(state__in=ACTIVE)
+        "all" if row.kind == "all" else f"{row.kind[0]}:{row.name}": _entry(row)
+        for row in Pause.objects.filter(state__in=ACTIVE)
     }
     isolated = {f"{row.kind[0]}:{row.name}": _entry(row) for row in Isolation.objects.filter(state__in=ACTIVE)}
     overrides = {row.control: _entry(row, limit=row.limit) for row in Override.objects.filter(state__in=ACTIVE)}

@@ -44,7 +44,7 @@ def _connect(name: str) -> Any:
         raise ImproperlyConfigured(
             f"RQ_QUEUES[{name!r}] sets decode_responses=True; RQ stores bytes: remove that option."
         )
-    if not type(pool) is redis.ConnectionPool:
+    if type(pool) is not redis.ConnectionPool:
         return base
     kwargs.setdefault("socket_timeout", WEB_TIMEOUT)
     kwargs.setdefault("socket_connect_timeout", WEB_TIMEOUT)

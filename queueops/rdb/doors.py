@@ -9,7 +9,7 @@ import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 from redis.client import Pipeline
@@ -24,7 +24,7 @@ MICRO = 1_000_000
 def now_text() -> tuple[str, str]:
     """This host's time as RQ writes it (ISO, and seconds): for RQ's display fields only, never for a decision."""
     at = time.time()
-    iso = datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    iso = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     return iso, f"{at:.6f}"
 
 
@@ -150,7 +150,8 @@ def settle(
 ) -> Settled:
     """End the run of ``token``: replay RQ's commands, give back holds, count once, wake the next.
 
-    Options (JSON): function, job, error, fingerprint, reason, seconds, delay, guard, repeats, stopped, quarantine, kind.
+    Options (JSON): function, job, error, fingerprint, reason, seconds, delay, guard, repeats, stopped, quarantine,
+    kind; see ``lua/settle.lua``.
     """
     args: list[Any] = [token, outcome, json.dumps(options), len(commands)]
     for command in commands:

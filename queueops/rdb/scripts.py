@@ -12,7 +12,7 @@ from typing import Any
 from redis.exceptions import NoScriptError, ResponseError
 
 from queueops.conf import conf
-from queueops.rdb.keys import Keys, lua_table
+from queueops.rdb.keys import Keys, lua_literals
 
 SCHEMA = 1
 """Number of the key layout. A script refuses a newer one and, from the second layout on, reads the previous one."""
@@ -71,11 +71,9 @@ def resolve(name: str) -> str:
 
 @lru_cache(maxsize=256)
 def _build(name: str, keys: Keys, log_length: int, after: int, crashes: int) -> Script:
-    constants = (
-        f"local C={{schema='{SCHEMA}',offer={OFFER},log_length={log_length},after={after},crashes={crashes}}}\n"
-    )
-    source = lua_table(keys) + constants + resolve(name)
-    return Script(source, hashlib.sha1(source.encode()).hexdigest())
+    constants = f"local C={{schema='{SCHEMA}',offer={OFFER},log_length={log_length},after={after},crashes={crashes}}}\n"
+    source = constants + lua_literals(keys, resolve(name))
+    return Script(source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest())
 
 
 def script(name: str) -> Script:

@@ -12,7 +12,6 @@ import redis.exceptions
 from rq.exceptions import StopRequested
 from rq.executions import Execution
 from rq.worker import WorkerStatus
-from rq.worker.base import BaseWorker
 
 from queueops import mirror
 from queueops.conf import conf
@@ -22,28 +21,22 @@ from queueops.rdb.client import Server
 from queueops.rq.execution import CurrentExecution
 from queueops.rq.job import Job
 from queueops.rq.queue import Queue
+from queueops.rq.settling import Settling
 
 CONNECTION_WAIT = (0.2, 5.0)
 """First and longest pause in seconds before a Redis that did not answer is asked again."""
 
 
-class Claiming(BaseWorker):
+class Claiming(Settling):
     """Mixin for RQ's workers: replaces RQ's dequeue."""
 
     queue_class = Queue
     job_class = Job
     simple = False
-    cold_stop = False
     alive_at = 0.0
     renew_at = 0.0
-    span = 30.0
-    """Seconds of the lease in hand."""
-    token = ""
     previous = ""
     """Token of the run before, so that the next claim can end a lease that its process left behind."""
-    claimed: Execution | None = None
-    current: CurrentExecution | None = None
-    controls: JobControls | None = None
     parked = 0
 
     def dequeue_job_and_maintain_ttl(self, timeout: int | None, max_idle_time: int | None = None) -> Any:
@@ -194,6 +187,3 @@ class Claiming(BaseWorker):
     @staticmethod
     def _leases(job: Job) -> Iterable[float]:
         return [claim["l"] / doors.MICRO for claim in json.loads(job.claims_text or "[]") if claim.get("l")]
-
-    def settle_or_leave(self, outcome: str, **options: Any) -> None:
-        raise NotImplementedError

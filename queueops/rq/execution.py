@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -28,7 +28,7 @@ def current_execution() -> CurrentExecution | None:
 
 
 @contextmanager
-def executing(execution: CurrentExecution) -> Iterator[None]:
+def executing(execution: CurrentExecution | None) -> Iterator[None]:
     """Make ``execution`` the current one for the time of the block."""
     token = _current.set(execution)
     try:

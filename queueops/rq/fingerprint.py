@@ -6,10 +6,11 @@ import hashlib
 import sysconfig
 from types import TracebackType
 
-_LIBRARY = tuple({path for name in ("stdlib", "platstdlib", "purelib", "platlib") if (path := sysconfig.get_path(name))})
+_PLACES = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+_LIBRARY = tuple({place for place in _PLACES if place})
 
 
-def fingerprint(kind: type[BaseException], function: str, traceback: TracebackType | None) -> str:
+def fingerprint(kind: type | None, function: str, traceback: TracebackType | None) -> str:
     """16 hexadecimal digits. Line numbers and messages are left out: they differ between releases and jobs."""
     where = ""
     while traceback is not None:
@@ -18,5 +19,5 @@ def fingerprint(kind: type[BaseException], function: str, traceback: TracebackTy
         if not code.co_filename.startswith(_LIBRARY) and not own.startswith(("queueops.rq", "rq.")):
             where = f"{own}:{code.co_qualname if hasattr(code, 'co_qualname') else code.co_name}"
         traceback = traceback.tb_next
-    text = "\0".join((f"{kind.__module__}.{kind.__qualname__}", function, where))
+    text = "\0".join((f"{kind.__module__}.{kind.__qualname__}" if kind else "", function, where))
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]

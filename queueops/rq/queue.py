@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django_rq.queues import DjangoRQ
 from redis.client import Pipeline
@@ -31,15 +32,21 @@ class Queue(DjangoRQ):
 
     job_class = Job
 
-    def create_job(self, func: Any, args: Any = None, kwargs: Any = None, **options: Any) -> Job:
+    def create_job(self, func: Any, args: Any = None, kwargs: Any = None, *more: Any, **options: Any) -> Any:
         """As RQ's; the claims are made here, once. Raises ``ClaimError`` naming the function and the option."""
-        job: Job = super().create_job(func, args=args, kwargs=kwargs, **options)
+        job: Any = super().create_job(func, args, kwargs, *more, **options)
         job.fresh = True
         callable_: Callable[..., Any] | None = func if callable(func) else None
         controls = job_controls(str(job.func_name), callable_, tuple(args or ()), kwargs or {}, self.name)
         if controls is not None:
             job.set_controls(controls)
         return job
+
+    def original_enqueue_call(self, *args: Any, **kwargs: Any) -> Any:
+        """As django-rq's, also for a queue that ``RQ_QUEUES`` does not name."""
+        if self.name in settings.RQ_QUEUES:
+            return super().original_enqueue_call(*args, **kwargs)
+        return super(DjangoRQ, self).enqueue_call(*args, **kwargs)
 
     def enqueue_job(
         self, job: Any, pipeline: Pipeline | None = None, at_front: bool = False, unique: bool = False
@@ -50,7 +57,11 @@ class Queue(DjangoRQ):
         fresh = getattr(job, "fresh", False)
         if not fresh or job._dependency_ids or job.has_rate_limit:
             job = super().enqueue_job(job, pipeline=pipeline, at_front=at_front, unique=unique)
-            if fresh and job.get_status(refresh=False) in (JobStatus.DEFERRED, JobStatus.RATE_LIMITED, JobStatus.QUEUED):
+            if fresh and job.get_status(refresh=False) in (
+                JobStatus.DEFERRED,
+                JobStatus.RATE_LIMITED,
+                JobStatus.QUEUED,
+            ):
                 self._accept(job, pipeline)
             return job
         if unique and not job._id:
@@ -81,7 +92,7 @@ class Queue(DjangoRQ):
             job.timeout = self._default_timeout
         job._status = status
 
-    def _pass_door(self, job: Job, mode: str, pipeline: Pipeline | None, unique: bool, **more: Any) -> Job:
+    def _pass_door(self, job: Job, mode: str, pipeline: Pipeline | None, unique: bool, **more: Any) -> Any:
         answer = doors.enqueue(
             pipeline if pipeline is not None and not unique else self.connection,
             mode=mode,
@@ -128,9 +139,7 @@ class Queue(DjangoRQ):
             datetime = datetime.astimezone()
         return super().enqueue_at(datetime, f, *args, **kwargs)
 
-    def schedule_job(
-        self, job: Any, datetime: datetime, pipeline: Pipeline | None = None, unique: bool = False
-    ) -> Any:
+    def schedule_job(self, job: Any, datetime: datetime, pipeline: Pipeline | None = None, unique: bool = False) -> Any:
         if not getattr(job, "fresh", False):
             return super().schedule_job(job, datetime, pipeline=pipeline, unique=unique)
         self._check_rate_limit_namespace(job)

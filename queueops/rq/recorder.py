@@ -16,9 +16,8 @@ class Recorder(Pipeline):
         super().__init__(connection.connection_pool, connection.response_callbacks, True, None)
         self._on_execute = on_execute
 
-    def watch(self, *names: Any) -> bool:
+    def watch(self, *names: Any) -> None:
         """Nothing to watch: the script decides and writes in one step."""
-        return True
 
     def execute(self, raise_on_error: bool = True) -> list[Any]:
         commands = [tuple(command[0]) for command in self.command_stack]

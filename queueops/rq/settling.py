@@ -35,11 +35,12 @@ class _HasDependents(BaseException):
 class Settling(BaseWorker):
     """Mixin for RQ's workers: replaces how the end of a run is written."""
 
-    token: str
-    span: float
-    claimed: Execution | None
-    current: CurrentExecution | None
-    controls: JobControls | None
+    token = ""
+    span = 30.0
+    """Seconds of the lease in hand."""
+    claimed: Execution | None = None
+    current: CurrentExecution | None = None
+    controls: JobControls | None = None
     cold_stop = False
     crash_reason = ""
     lease_lost = False
@@ -55,10 +56,8 @@ class Settling(BaseWorker):
             self.prepare_job_execution(job)
             job.started_at = now()
             timeout = job.timeout or self.queue_class.DEFAULT_TIMEOUT
-            assert self.current is not None
-            with executing(self.current):
-                with self.death_penalty_class(timeout, JobTimeoutException, job_id=job.id):
-                    value = self._run(job)
+            with executing(self.current), self.death_penalty_class(timeout, JobTimeoutException, job_id=job.id):
+                value = self._run(job)
             self._finalize_success(job, queue, execution, value)
         except Postpone as word:
             self._settle("postponed", seconds=word.seconds, reason=str(word))
@@ -81,10 +80,9 @@ class Settling(BaseWorker):
 
     def _failed(self, job: Any, queue: Any, execution: Any) -> bool:
         kind, error, traceback = sys.exc_info()
-        assert kind is not None
         self._error = {
             "fingerprint": fingerprint(kind, job.function, traceback),
-            "error": f"{kind.__name__}: {error}"[:500].encode("utf-8", "replace").decode(),
+            "error": f"{type(error).__name__}: {error}"[:500].encode("utf-8", "replace").decode(),
         }
         if isinstance(error, Fail):
             job.retries_left = None

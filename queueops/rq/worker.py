@@ -18,12 +18,12 @@ from queueops.middleware.registry import definitions
 from queueops.rdb import doors
 from queueops.rq.claiming import Claiming
 from queueops.rq.horse import CAN_WAIT, die_with_parent, ended_within
-from queueops.rq.settling import LeaseLost, Settling, SettleFailed
+from queueops.rq.settling import LeaseLost, SettleFailed
 
 STARTED_AT = time.strftime("start-%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-class Controlled(Claiming, Settling):
+class Controlled(Claiming):
     """What both workers share, on top of one of RQ's. See DESIGN: the doors."""
 
     def bootstrap(self, *args: Any, **kwargs: Any) -> None:
@@ -130,7 +130,6 @@ class Worker(Controlled, rq_worker.Worker):
         super().handle_work_horse_killed(job, retpid, ret_val, rusage)
         killed = ret_val is not None and os.WIFSIGNALED(ret_val)
         self.crash_reason = f"signal {os.WTERMSIG(ret_val)}" if killed else f"exit status {ret_val}"
-
 
 
 class SimpleWorker(Controlled, rq_worker.SimpleWorker):

@@ -43,7 +43,7 @@ if tonumber(ttl) > 0 then
 end
 count(queue, func, 'accepted')
 if mode == 'schedule' then
-  if string.sub(due, 1, 1) == '+' then due = int(math.floor(NOW / 1000000 + tonumber(due))) end
+  if string.sub(due, 1, 1) == '+' then due = string.format('%.6f', NOW / 1000000 + tonumber(due)) end
   redis.call('ZADD', K.rq_scheduled .. queue, due, id)
   return {'OK', 0}
 end

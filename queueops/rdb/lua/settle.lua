@@ -25,7 +25,7 @@ for _ = 1, tonumber(ARGV[4]) do
 end
 if redis.call('EXISTS', key) == 1 and redis.call('HSTRLEN', key, 'data') == 0 then redis.call('DEL', key) end
 if options.delay then
-  redis.call('ZADD', K.rq_scheduled .. queue, 'XX', int(math.floor(NOW / 1000000) + options.delay), id)
+  redis.call('ZADD', K.rq_scheduled .. queue, 'XX', string.format('%.6f', NOW / 1000000 + options.delay), id)
 end
 if problem then log('job.settle_problem', {job = id, f = func, q = queue, why = problem}) end
 
@@ -48,6 +48,7 @@ if outcome == 'crashed' then
   crash(token, record, options.reason)
   return {'OK', 'crashed', 0}
 end
+if outcome == 'put_back' then reserve(record) end
 end_lease(token, record)
 if outcome == 'completed' then
   count(queue, func, 'completed')

@@ -31,7 +31,7 @@ end
 -- Jobs held by RQ's own RateLimit are left to RQ; a parked job's stand-in is moved another hour ahead.
 local function move_due(queue, iso, most)
   local now_s = math.floor(NOW / 1000000)
-  local due = redis.call('ZRANGEBYSCORE', K.rq_scheduled .. queue, '-inf', now_s, 'WITHSCORES', 'LIMIT', 0, most)
+  local due = redis.call('ZRANGEBYSCORE', K.rq_scheduled .. queue, '-inf', string.format('%.6f', NOW / 1000000), 'WITHSCORES', 'LIMIT', 0, most)
   local moved = 0
   for i = 1, #due, 2 do
     local id, key = due[i], K.rq_job .. due[i]

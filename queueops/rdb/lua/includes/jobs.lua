@@ -39,6 +39,17 @@ local function gone(id, queue, func)
   log('job.' .. event, {job = id, q = queue, f = func})
 end
 
+-- reserve(record): a job that comes back keeps its room for the time of an offer, before any waiter younger than it
+local function reserve(record)
+  if paused_queue(record.queue) or paused_function(record['function']) then return end
+  for _, hold in ipairs(record.holds) do
+    if string.sub(hold[1], 1, 1) ~= 'R' then
+      slot_add(K.offers, K.offer_weights, hold[1], record.job, hold[2], NOW + C.offer)
+      pump_at(hold[1], NOW + C.offer)
+    end
+  end
+end
+
 -- end_lease(token, record): the lease and RQ's traces of the execution go, the holds come back, and an id that
 -- turned up on a queue meanwhile is put there again
 local function end_lease(token, record)
@@ -82,10 +93,12 @@ local function crash(token, record, why)
     if NOW - first > 86400000000 then crashes, first = 0, NOW end
     crashes = crashes + 1
     redis.call('HSET', key, F.crashes, crashes, F.crash_at, int(first))
+    local poison = crashes >= policy_of(got[5]).crashes
+    if not poison then reserve(record) end
     end_lease(token, record)
     count(queue, func, 'crashed')
     log('job.crashed', {job = id, f = func, q = queue, w = record.worker, t = string.sub(token, 1, 8), why = why})
-    if crashes >= policy_of(got[5]).crashes then
+    if poison then
       quarantine_job(id, queue, func, 'crashes', 'worker died ' .. crashes .. ' times (' .. why .. ')')
     else
       redis.call('PERSIST', key)

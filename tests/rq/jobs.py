@@ -1,0 +1,89 @@
+"""Job functions of these tests; importable by workers in other processes."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from rq import Retry
+
+from queueops import (
+    Discard,
+    Fail,
+    Postpone,
+    Quarantine,
+    RateLimited,
+    WithoutOverlapping,
+    WithSemaphore,
+    controlled,
+    current_execution,
+)
+
+CALLS: list[Any] = []
+
+
+def add(a: int, b: int) -> int:
+    CALLS.append((a, b))
+    return a + b
+
+
+def boom() -> None:
+    raise ValueError("boom")
+
+
+def again() -> Any:
+    return Retry(max=1)
+
+
+def postpone() -> None:
+    raise Postpone(60)
+
+
+def discard() -> None:
+    raise Discard("no longer wanted")
+
+
+@controlled(Quarantine(after=5))
+def fail() -> None:
+    raise Fail("never again")
+
+
+def unpicklable() -> Any:
+    return lambda: 1
+
+
+def whoami() -> Any:
+    return current_execution()
+
+
+def die() -> None:
+    os.kill(os.getpid(), 9)
+
+
+def leave() -> None:
+    os._exit(0)
+
+
+@controlled(WithoutOverlapping(key="{n}"))
+def locked(n: int) -> int:
+    CALLS.append(n)
+    return n
+
+
+@controlled(WithSemaphore("tests-disk", limit=2, otherwise="drop"))
+def dropping(n: int) -> int:
+    return n
+
+
+@controlled(RateLimited("tests-mail", limit=2, per=60))
+def mail(n: int) -> int:
+    CALLS.append(n)
+    return n
+
+
+def on_success(job: Any, connection: Any, result: Any) -> None:
+    CALLS.append(("success", job.id, result))
+
+
+def on_failure(job: Any, connection: Any, kind: Any, value: Any, traceback: Any) -> None:
+    CALLS.append(("failure", job.id, str(value)))
