@@ -1,6 +1,7 @@
 """The app ``queueops``."""
 
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 
 
 class QueueopsConfig(AppConfig):
@@ -11,3 +12,6 @@ class QueueopsConfig(AppConfig):
 
     def ready(self) -> None:
         from queueops import checks  # noqa: F401  (registers the system checks)
+        from queueops.operations.groups import ensure_groups
+
+        post_migrate.connect(ensure_groups, sender=self, dispatch_uid="queueops.groups")

@@ -14,9 +14,7 @@ class Batch(models.Model):
         STOPPED = "stopped", "stopped"
 
     id = models.CharField(primary_key=True, max_length=32, editable=False)
-    intervention = models.OneToOneField(
-        "queueops.Intervention", on_delete=models.CASCADE, related_name="batch"
-    )
+    intervention = models.OneToOneField("queueops.Intervention", on_delete=models.CASCADE, related_name="batch")
     verb = models.CharField(max_length=16)
     selection = models.JSONField(default=dict)
     rate = models.FloatField(
@@ -24,20 +22,17 @@ class Batch(models.Model):
         blank=True,
         help_text="Jobs per second; empty means as fast as it goes.",
     )
-    state = models.CharField(
-        max_length=16, choices=State.choices, default=State.RUNNING, db_index=True
-    )
+    state = models.CharField(max_length=16, choices=State.choices, default=State.RUNNING, db_index=True)
     total = models.PositiveIntegerField(default=0)
     done = models.PositiveIntegerField(default=0)
     skipped = models.PositiveIntegerField(default=0)
     gone = models.PositiveIntegerField(default=0)
-    reasons = models.JSONField(
-        default=dict, help_text="Why jobs were skipped: reason to count."
-    )
+    reasons = models.JSONField(default=dict, help_text="Why jobs were skipped: reason to count.")
     created = models.DateTimeField()
     finished = models.DateTimeField(null=True, blank=True)
     owner = models.CharField(max_length=32, blank=True, default="")
     owned_until = models.DateTimeField(null=True, blank=True)
+    next_at = models.DateTimeField(null=True, blank=True, help_text="Not before this, to keep the rate.")
 
     class Meta:
         ordering = ("-created",)

@@ -14,15 +14,11 @@ class BatchItem(models.Model):
         SKIPPED = "skipped", "skipped"
         GONE = "gone", "gone"
 
-    batch = models.ForeignKey(
-        "queueops.Batch", on_delete=models.CASCADE, related_name="items"
-    )
+    batch = models.ForeignKey("queueops.Batch", on_delete=models.CASCADE, related_name="items")
     position = models.PositiveIntegerField()
     server = models.CharField(max_length=100, default="default")
     job_id = models.CharField(max_length=255)
-    outcome = models.CharField(
-        max_length=16, choices=Outcome.choices, blank=True, default=""
-    )
+    outcome = models.CharField(max_length=16, choices=Outcome.choices, blank=True, default="")
     detail = models.CharField(
         max_length=300,
         blank=True,
@@ -32,14 +28,8 @@ class BatchItem(models.Model):
 
     class Meta:
         ordering = ("batch", "position")
-        constraints = (
-            models.UniqueConstraint(
-                fields=("batch", "position"), name="qo_batch_position"
-            ),
-        )
-        indexes = (
-            models.Index(fields=("batch", "outcome", "position"), name="qo_batch_todo"),
-        )
+        constraints = (models.UniqueConstraint(fields=("batch", "position"), name="qo_batch_position"),)
+        indexes = (models.Index(fields=("batch", "outcome", "position"), name="qo_batch_todo"),)
 
     def __str__(self) -> str:
         return self.job_id

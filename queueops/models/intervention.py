@@ -30,9 +30,7 @@ class Intervention(models.Model):
     reason = models.TextField()
     before = models.JSONField(default=dict)
     after = models.JSONField(default=dict)
-    state = models.CharField(
-        max_length=16, choices=State.choices, default=State.APPLYING
-    )
+    state = models.CharField(max_length=16, choices=State.choices, default=State.APPLYING)
     error = models.TextField(blank=True, default="")
     ends = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)

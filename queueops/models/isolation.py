@@ -16,9 +16,7 @@ class Isolation(Setting):
         KEY = "key", "key"
 
     kind = models.CharField(max_length=16, choices=Kind.choices)
-    text = models.TextField(
-        blank=True, default="", help_text="The key as it was given, for reading."
-    )
+    text = models.TextField(blank=True, default="", help_text="The key as it was given, for reading.")
 
     class Meta(Setting.Meta):
         pass

@@ -19,9 +19,7 @@ class QuarantinedJob(models.Model):
     queue = models.CharField(max_length=255, db_index=True)
     function = models.CharField(max_length=500, blank=True, default="")
     reason = models.TextField(blank=True, default="")
-    error = models.TextField(
-        blank=True, default="", help_text="The end of the newest traceback."
-    )
+    error = models.TextField(blank=True, default="", help_text="The end of the newest traceback.")
     fingerprint = models.CharField(max_length=64, blank=True, default="", db_index=True)
     attempts = models.PositiveIntegerField(default=0)
     crashes = models.PositiveIntegerField(default=0)
@@ -35,24 +33,14 @@ class QuarantinedJob(models.Model):
         help_text="The RQ job hash as JSON {field: base64}; empty when it was too large.",
     )
     payload_bytes = models.PositiveIntegerField(default=0)
-    state = models.CharField(
-        max_length=16, choices=State.choices, default=State.QUARANTINED
-    )
+    state = models.CharField(max_length=16, choices=State.choices, default=State.QUARANTINED)
     replayed_as = models.CharField(max_length=255, blank=True, default="")
     changed = models.DateTimeField(auto_now=True)
 
     class Meta:
         ordering = ("-quarantined_at", "-id")
-        constraints = (
-            models.UniqueConstraint(
-                fields=("server", "job_id"), name="qo_quarantined_job"
-            ),
-        )
-        indexes = (
-            models.Index(
-                fields=("state", "quarantined_at"), name="qo_quarantined_state"
-            ),
-        )
+        constraints = (models.UniqueConstraint(fields=("server", "job_id"), name="qo_quarantined_job"),)
+        indexes = (models.Index(fields=("state", "quarantined_at"), name="qo_quarantined_state"),)
 
     def __str__(self) -> str:
         return self.job_id

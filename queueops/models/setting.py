@@ -28,12 +28,8 @@ def new_id() -> str:
 class Setting(models.Model):
     """Base of what is mirrored to Redis. ``slot`` is taken while the row is not lifted: one live row per thing."""
 
-    id = models.CharField(
-        primary_key=True, max_length=32, default=new_id, editable=False
-    )
-    slot = models.CharField(
-        max_length=64, null=True, blank=True, unique=True, editable=False
-    )
+    id = models.CharField(primary_key=True, max_length=32, default=new_id, editable=False)
+    slot = models.CharField(max_length=64, null=True, blank=True, unique=True, editable=False)
     name = models.CharField(max_length=600)
     until = models.DateTimeField(null=True, blank=True)
     reason = models.TextField()

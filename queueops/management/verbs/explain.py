@@ -1,0 +1,24 @@
+"""``queueops explain JOB``."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from queueops.management.base import BaseVerb, one_line
+from queueops.operations import explain
+
+
+class Verb(BaseVerb):
+    name = "explain"
+    help = "say why a job is not running"
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("job", metavar="JOB")
+
+    def handle(self, options: Namespace) -> dict[str, Any]:
+        return explain(options.job).as_dict()
+
+    def render(self, result: dict[str, Any]) -> str:
+        lines = [f"{one_line(result['job_id'])} is {result['state']}. {one_line(result['sentence'])}"]
+        return "\n".join(lines + [f"  {fact['label']}: {one_line(fact['text'])}" for fact in result["facts"]])

@@ -1,0 +1,76 @@
+"""``queueops status``."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import Any
+
+from redis.exceptions import RedisError
+
+from queueops.diagnosis.wording import span
+from queueops.management.base import BaseVerb, VerbError, one_line
+from queueops.rdb.client import servers
+from queueops.telemetry.snapshot import snapshot
+
+COLUMNS: tuple[str, ...] = (
+    "queue", "oldest", "queued", "parked", "sched.", "defer.", "running", "failed", "quar.", "in/min", "done/min",
+)  # fmt: skip
+SHOWN = ("open", "held", "oldest_age", "inflow_per_min", "completed_per_min", "failed_per_min", "paused")
+
+
+class Verb(BaseVerb):
+    name = "status"
+    help = "show every queue: what is open and held, how old the oldest job is, what comes in and is completed"
+
+    def handle(self, options: Namespace) -> dict[str, Any]:
+        found, errors = [], {}
+        for server in servers():
+            try:
+                found.append(snapshot(server))
+            except RedisError as error:
+                errors[server.alias] = one_line(error)
+        if not found:
+            raise VerbError("Redis does not answer: " + "; ".join(errors.values()), code=3)
+        workers = {state: sum(one["workers"][state] for one in found) for state in ("busy", "idle", "silent")}
+        return {
+            "at": max(one["at"] for one in found),
+            "healthy": not errors and all(one["healthy"] for one in found),
+            "health": " ".join(
+                [*(one["health"] for one in found), *(f"{a}: unknown, {e}." for a, e in errors.items())]
+            ),
+            "queues": {q["name"]: {name: q[name] for name in SHOWN} for one in found for q in one["queues"]},
+            "workers": workers,
+            "notices": [notice for one in found for notice in one["banner"]],
+            "errors": errors,
+        }
+
+    def render(self, result: dict[str, Any]) -> str:
+        lines = [one_line(result["health"])]
+        for notice in result["notices"]:
+            who = one_line(notice["by"] or "unknown")
+            why = f" ({one_line(notice['reason'])})" if notice["reason"] else ""
+            lines.append(f"{notice['kind']}: {one_line(notice['target'])} by {who}{why}")
+        lines += _table([COLUMNS, *(_row(name, queue) for name, queue in result["queues"].items())])
+        workers = result["workers"]
+        lines.append(f"workers: {workers['busy']} busy, {workers['idle']} idle, {workers['silent']} silent")
+        return "\n".join(lines)
+
+
+def _row(name: str, queue: dict[str, Any]) -> tuple[str, ...]:
+    age = queue["oldest_age"]
+    rates = (queue["inflow_per_min"], queue["completed_per_min"])
+    return (
+        one_line(name, 40) + (" (paused)" if queue["paused"] else ""),
+        "-" if age is None else span(age * 1_000_000),
+        *(str(queue["open"][state]) for state in ("queued", "parked", "scheduled", "deferred", "running")),
+        *(str(queue["held"][state]) for state in ("failed", "quarantined")),
+        *("-" if rate is None else f"{rate:g}" for rate in rates),
+    )
+
+
+def _table(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(text.rjust(width) if at else text.ljust(width) for at, (text, width) in enumerate(cells))
+        for cells in (list(zip(row, widths, strict=True)) for row in rows)
+    ]

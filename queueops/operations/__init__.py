@@ -1,0 +1,70 @@
+"""The verbs: every change that a person makes, one function each, each leaving an intervention.
+
+They are loaded on first use, so that importing this package imports no model.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from queueops.diagnosis.explain import Explanation, explain
+    from queueops.operations.batches import BulkResult
+    from queueops.operations.bulk import discard, quarantine, replay, requeue
+    from queueops.operations.errors import OperationError, UnknownName
+    from queueops.operations.isolations import isolate, unisolate
+    from queueops.operations.limits import limit
+    from queueops.operations.pauses import pause, resume
+    from queueops.operations.protocol import Change
+    from queueops.operations.releases import Released, release
+    from queueops.operations.selection import Selection
+
+_PLACES = {
+    "BulkResult": "operations.batches",
+    "Change": "operations.protocol",
+    "Explanation": "diagnosis.explain",
+    "OperationError": "operations.errors",
+    "Released": "operations.releases",
+    "Selection": "operations.selection",
+    "UnknownName": "operations.errors",
+    "discard": "operations.bulk",
+    "explain": "diagnosis.explain",
+    "isolate": "operations.isolations",
+    "limit": "operations.limits",
+    "pause": "operations.pauses",
+    "quarantine": "operations.bulk",
+    "release": "operations.releases",
+    "replay": "operations.bulk",
+    "requeue": "operations.bulk",
+    "resume": "operations.pauses",
+    "unisolate": "operations.isolations",
+}
+
+__all__ = [
+    "BulkResult",
+    "Change",
+    "Explanation",
+    "OperationError",
+    "Released",
+    "Selection",
+    "UnknownName",
+    "discard",
+    "explain",
+    "isolate",
+    "limit",
+    "pause",
+    "quarantine",
+    "release",
+    "replay",
+    "requeue",
+    "resume",
+    "unisolate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    place = _PLACES.get(name)
+    if place is None:
+        raise AttributeError(f"queueops.operations has no {name}")
+    return getattr(import_module(f"queueops.{place}"), name)

@@ -1,0 +1,116 @@
+"""Which jobs a bulk verb means: ids, or all quarantined ones that a filter matches, oldest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+
+from queueops.conf import conf
+from queueops.models import QuarantinedJob
+from queueops.operations import copies
+from queueops.operations.errors import OperationError
+from queueops.operations.names import check_queue
+from queueops.rdb.client import default_server, servers
+
+MOST_IDS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Either ``job_ids``, or a filter over quarantined jobs; ``everything`` is the filter without a condition."""
+
+    job_ids: tuple[str, ...] = ()
+    queue: str = ""
+    function: str = ""
+    reason_like: str = ""
+    fingerprint: str = ""
+    everything: bool = False
+
+    @classmethod
+    def of(cls, selection: Selection | str | Iterable[str]) -> Selection:
+        """A selection, one job id, or several (each once, in their order)."""
+        if isinstance(selection, Selection):
+            return selection
+        ids = (selection,) if isinstance(selection, str) else tuple(dict.fromkeys(str(each) for each in selection))
+        return cls(job_ids=ids)
+
+    @property
+    def by_filter(self) -> bool:
+        return not self.job_ids
+
+    def checked(self) -> Selection:
+        """Itself, or an error: nothing chosen, both ways at once, or too many ids."""
+        conditions = any((self.queue, self.function, self.reason_like, self.fingerprint))
+        if self.job_ids and (conditions or self.everything):
+            raise OperationError("Name jobs or give a filter, not both.", "bad_selection")
+        if not self.job_ids and not conditions and not self.everything:
+            raise OperationError("Name the jobs, or give a filter.", "nothing_selected")
+        if self.everything and conditions:
+            raise OperationError("Everything takes no filter.", "bad_selection")
+        if len(self.job_ids) > MOST_IDS:
+            raise OperationError(f"At most {MOST_IDS} ids at once; use a filter.", "too_many")
+        return self
+
+    def text(self) -> str:
+        """For the audit trail."""
+        if self.job_ids:
+            shown = ", ".join(self.job_ids[:5])
+            return f"job {shown}" if len(self.job_ids) == 1 else f"{len(self.job_ids)} jobs: {shown}"
+        names = {"queue": "queue", "function": "function", "reason_like": "reason like", "fingerprint": "error"}
+        parts = [f"{label} {getattr(self, field)!r}" for field, label in names.items() if getattr(self, field)]
+        return "quarantined jobs" + (" with " + ", ".join(parts) if parts else "")
+
+    def facts(self) -> dict[str, Any]:
+        """For storage."""
+        return {**asdict(self), "job_ids": list(self.job_ids[:100])}
+
+    def rows(self) -> QuerySet[QuarantinedJob]:
+        """The quarantined jobs that the filter matches, by the SQL copy."""
+        found = QuarantinedJob.objects.filter(state=QuarantinedJob.State.QUARANTINED)
+        if self.queue:
+            found = found.filter(queue=self.queue)
+        if self.function:
+            found = found.filter(function=self.function)
+        if self.reason_like:
+            found = found.filter(reason__icontains=self.reason_like)
+        if self.fingerprint:
+            found = found.filter(fingerprint=self.fingerprint)
+        return found.order_by("quarantined_at", "id")
+
+    def jobs(self) -> Iterator[tuple[str, str]]:
+        """``(server alias, job id)`` in the order of work."""
+        if self.job_ids:
+            yield from _placed(self.job_ids)
+            return
+        refresh()
+        if self.queue and not QuarantinedJob.objects.filter(queue=self.queue).exists():
+            check_queue(self.queue)
+        yield from self.rows().values_list("server", "job_id").iterator(chunk_size=2000)
+
+
+def refresh() -> None:
+    """Copy what the monitor has not copied yet, so that a filter sees every quarantined job."""
+    for server in servers():
+        copies.sync(server, most=1_000_000)
+
+
+def _placed(ids: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Each id with the server that has it; one that nobody has goes to where its copy came from, or to the first."""
+    found: dict[str, str] = {}
+    for server in servers() if len(servers()) > 1 else []:
+        for start in range(0, len(ids), 500):
+            pipe = server.connection.pipeline(transaction=False)
+            page = [job_id for job_id in ids[start : start + 500] if job_id not in found]
+            for job_id in page:
+                pipe.exists(conf.keys.of("rq_job", job_id))
+            found.update({job_id: server.alias for job_id, there in zip(page, pipe.execute(), strict=True) if there})
+    missing = [job_id for job_id in ids if job_id not in found]
+    for start in range(0, len(missing), 500):
+        rows = QuarantinedJob.objects.filter(job_id__in=missing[start : start + 500])
+        found.update({job_id: alias for alias, job_id in rows.values_list("server", "job_id")})
+    first = default_server().alias
+    for job_id in ids:
+        yield found.get(job_id, first), job_id
