@@ -108,9 +108,9 @@ USE_TZ = True
 TIME_ZONE = os.environ.get("TZ") or "UTC"
 
 STATIC_URL = "/static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
+STATIC_ROOT = os.environ.get("STATIC_ROOT") or None
 STATICFILES_DIRS = [BASE_DIR / "static"]
-WHITENOISE_USE_FINDERS = True  # no collectstatic step: two commands must do
+WHITENOISE_USE_FINDERS = STATIC_ROOT is None  # no collectstatic step is needed
 WHITENOISE_AUTOREFRESH = DEBUG
 
 LOGIN_URL = "login"

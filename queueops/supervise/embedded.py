@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
+import psutil
 import redis
 from redis.connection import parse_url
 
@@ -27,6 +28,14 @@ OLDEST = (6, 2)
 
 MAX_SOCKET_PATH = 100
 """Bytes; Linux allows 107, macOS 103."""
+
+
+LOG = "server.log"
+"""Beside the data: what the server says is of interest only when it does not start."""
+
+
+PID = "server.pid"
+"""Beside the data: the process that uses them."""
 
 
 class ServerProblem(Exception):
@@ -117,45 +126,45 @@ def command(binary: Path, directory: Path) -> list[str]:
         "maxmemory-policy": "noeviction",
         "daemonize": "no",
         "loglevel": "warning",
+        "logfile": str(directory / LOG),
+        "pidfile": str(directory / PID),
     }
     return [str(binary), *(word for key, value in options.items() for word in (f"--{key}", value))]
 
 
-def end_leftover(directory: Path, seconds: float = 10) -> None:
+def end_leftover(directory: Path, seconds: float = 20) -> None:
     """End a server that still runs on this directory (its supervisor was killed): two would spoil the data."""
-    try:
-        with redis.Redis.from_url(url(directory), socket_timeout=2) as connection:
-            pid = int(connection.info("server")["process_id"])
-            connection.shutdown()
-    except (redis.ConnectionError, redis.TimeoutError):
+    process = _leftover(directory)
+    if process is None:
         return
-    except redis.RedisError as error:
-        raise ServerProblem(f"a server already runs on {directory} and cannot be stopped: {error}") from error
-    deadline = time.monotonic() + seconds
-    while _alive(pid):
-        if time.monotonic() > deadline:
-            raise ServerProblem(f"the server of an earlier run (process {pid}) does not end: stop it, then try again")
-        time.sleep(0.02)
-
-
-def _alive(pid: int) -> bool:
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+        process.terminate()
+        process.wait(seconds)
+    except psutil.NoSuchProcess:
+        return
+    except (psutil.TimeoutExpired, psutil.AccessDenied):
+        fix = "stop it, then try again"
+        raise ServerProblem(f"the server of an earlier run (process {process.pid}) does not end: {fix}") from None
 
 
-def wait_ready(address: str, alive: Callable[[], bool], seconds: float = 60) -> None:
+def _leftover(directory: Path) -> psutil.Process | None:
+    try:
+        process = psutil.Process(int((directory / PID).read_text()))
+        # the number may be another process's by now: ours works in its data directory
+        return process if Path(process.cwd()) == directory.resolve() else None
+    except (OSError, ValueError, psutil.Error):
+        return None
+
+
+def wait_ready(directory: Path, alive: Callable[[], bool], seconds: float = 60) -> None:
     """Return once the server answers and has loaded its data. ServerProblem when it ended or takes too long."""
+    address = url(directory)
     deadline = time.monotonic() + seconds
     reason = "no answer"
     with redis.Redis.from_url(address, socket_timeout=2) as connection:
         while time.monotonic() < deadline:
             if not alive():
-                raise ServerProblem("the embedded server ended at once; its own lines above say why")
+                raise ServerProblem(f"the embedded server does not start: {last_words(directory)}")
             try:
                 connection.ping()
                 return
@@ -163,6 +172,16 @@ def wait_ready(address: str, alive: Callable[[], bool], seconds: float = 60) -> 
                 reason = str(error)
             time.sleep(0.02)
     raise ServerProblem(f"the embedded server is not ready after {seconds:g} s: {reason}")
+
+
+def last_words(directory: Path) -> str:
+    """The last line of the server's log, and where that is."""
+    log = directory / LOG
+    try:
+        lines = [line for line in log.read_text(errors="replace")[-4000:].splitlines() if line.strip()]
+    except OSError:
+        lines = []
+    return f"{lines[-1].strip() if lines else 'it says nothing'} ({log})"
 
 
 def check_server(address: str) -> str:
@@ -208,17 +227,13 @@ class Server:
     def start(self) -> None:
         """Start it and return once it answers."""
         prepare(self.directory)
-        with (self.directory / "server.log").open("ab") as log:
-            self.process = subprocess.Popen(
-                command(find_binary(), self.directory),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                process_group=0,
-                preexec_fn=tie_to_parent(signal.SIGTERM),
-            )
-        process = self.process
-        wait_ready(self.url, lambda: process.poll() is None)
+        process = self.process = subprocess.Popen(
+            command(find_binary(), self.directory),
+            stdin=subprocess.DEVNULL,
+            process_group=0,
+            preexec_fn=tie_to_parent(signal.SIGTERM),
+        )
+        wait_ready(self.directory, lambda: process.poll() is None)
 
     def stop(self) -> None:
         """SIGTERM: it writes its append-only file and ends."""

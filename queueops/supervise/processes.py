@@ -146,6 +146,7 @@ class Supervisor:
                 self._tell_all(signal.SIGTERM)
                 self._deadlines = [(now + 1.5, self._tell_waiting), (now + self.grace, self._ask_again)]
             elif self._asked == 2:
+                self.printer.say("asked again: running jobs are put back; once more kills what is left")
                 self._tell_all(signal.SIGTERM)
                 self._deadlines = [(now + LAST_CALL, self._ask_again)]
             else:

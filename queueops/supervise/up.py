@@ -118,7 +118,7 @@ def start_redis(family: Supervisor, state: Path) -> None:
             family.poll()
             return child.alive and not family.requests
 
-        embedded.wait_ready(embedded.url(directory), alive)
+        embedded.wait_ready(directory, alive)
         addresses.discard(embedded.url(directory))
     for address in sorted(filter(None, addresses)):
         embedded.check_server(address)
@@ -220,6 +220,7 @@ def start_workers(family: Supervisor, options: Options) -> None:
         family.start(Child(f"worker-{number}", [*manage(), "queueops", "worker", "--verbosity", "0"]))
     if options.demo:
         family.start(Child("demo", [*manage(), "queueops", "demo"]))
+    family.printer.say(f"started {', '.join(child.name for child in family.children)}")
 
 
 def manage() -> list[str]:

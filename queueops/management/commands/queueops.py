@@ -18,7 +18,7 @@ from queueops.management.base import VerbError, one_line
 
 class Command(BaseCommand):
     help = "Operate the queues. Each verb has its own --help."
-    requires_system_checks = []  # verbs ask for them: a check must not keep one from pausing a queue
+    requires_system_checks: list[str] = []  # verbs ask for them: a check must not keep one from pausing a queue
 
     suppressed_base_arguments = {
         "--version", "--verbosity", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color",
