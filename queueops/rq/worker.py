@@ -16,6 +16,7 @@ from rq.utils import now
 from queueops.conf import conf
 from queueops.middleware.registry import definitions
 from queueops.rdb import doors
+from queueops.rdb.client import Server
 from queueops.rq.claiming import Claiming
 from queueops.rq.horse import CAN_WAIT, die_with_parent, ended_within
 from queueops.rq.settling import LeaseLost, SettleFailed
@@ -29,6 +30,15 @@ class Controlled(Claiming):
     def bootstrap(self, *args: Any, **kwargs: Any) -> None:
         super().bootstrap(*args, **kwargs)
         doors.publish(self.connection, conf.RELEASE or STARTED_AT, definitions())
+
+    def clean_registries(self) -> None:
+        """RQ's clean-up, after ours: a lease that ended while no worker ran brings its job back before RQ calls it
+        abandoned.
+        """
+        names = tuple(queue.name for queue in self.queues)
+        while doors.tick(Server(names[0], self.connection, names))[0]:
+            pass
+        super().clean_registries()
 
     def check_for_suspension(self, burst: bool) -> None:
         """The claim door tells; asking apart would be a round trip for each job."""
