@@ -21,7 +21,7 @@ from typing import Any
 
 from queueops.demo import paths, store
 
-PHASES = ((20, "normal"), (25, "slow"), (35, "normal"), (20, "failing"), (80, "normal"))
+PHASES = ((20, "normal"), (30, "slow"), (30, "normal"), (20, "failing"), (80, "normal"))
 """Seconds and mood of the courier, in a circle of three minutes."""
 LATENCY = {"normal": 0.08, "slow": 1.2, "failing": 0.02}
 """Seconds until the courier answers."""
@@ -112,8 +112,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/csv")
         self.send_header("X-Lines", str(len(books)))
         self.end_headers()
-        if supplier == "birch" and phase_at(self.server.age) == "failing":
-            books = books[: len(books) // 2]  # the line drops half way
+        if supplier == "birch" and phase_at(self.server.age) != "normal":
+            books = books[: len(books) // 2]  # the same line as the courier's: it drops half way
         for book in books:
             self.wfile.write(f"{book},{self.server.chance.randrange(800, 4_000, 50)}\n".encode())
             if self.server.closing.wait(LINE_EVERY.get(supplier, 0)):

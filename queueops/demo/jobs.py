@@ -57,7 +57,7 @@ def ship_pallet(order_id: int) -> str:
 
 
 @controlled(
-    RateLimited("mail", limit=40, per=10),  # what the mail provider takes from the whole shop
+    RateLimited("mail", limit=50, per=10),  # what the mail provider takes from the whole shop
     RateLimited("mail-user", key="{user_id}", limit=3, per=60),  # and what a reader should have to bear
 )
 def send_mail(user_id: int, template: str) -> int:

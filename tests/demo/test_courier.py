@@ -11,7 +11,7 @@ from queueops.demo.courier import Courier, phase_at
 def test_moods_follow_the_clock_in_a_circle() -> None:
     circle = sum(length for length, _ in courier.PHASES)
     moods = [phase_at(second) for second in range(circle)]
-    assert moods[:60] == ["normal"] * 20 + ["slow"] * 25 + ["normal"] * 15
+    assert moods[:60] == ["normal"] * 20 + ["slow"] * 30 + ["normal"] * 10
     assert {"normal", "slow", "failing"} == set(moods)
     assert [phase_at(second + circle) for second in range(circle)] == moods
 
