@@ -103,12 +103,15 @@ class Holding(Primitive):
             answer = scripts.run(
                 self.connection,
                 "primitive_acquire",
-                self._claim.encoded(),
+                self.instance,
+                self.control.id,
+                self.control.limit,
                 token,
                 micros(ttl),
                 int(wait),
                 since,
                 owner(),
+                self._claim.encoded(),
             )
         except scripts.ScriptError as error:
             if error.code == "TOKEN_OF_JOB":

@@ -20,6 +20,9 @@ SCHEMA = 1
 OFFER = 2_000_000
 """How long a woken job's reservation lasts (µs)."""
 
+movable_clock = False
+"""Only ``queueops.testing.clock`` sets it: scripts then add the time passed by it to the store's clock."""
+
 _INCLUDE = re.compile(r"^--- include (\w+)$", re.MULTILINE)
 
 
@@ -70,8 +73,11 @@ def resolve(name: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _build(name: str, keys: Keys, log_length: int, after: int, crashes: int) -> Script:
-    constants = f"local C={{schema='{SCHEMA}',offer={OFFER},log_length={log_length},after={after},crashes={crashes}}}\n"
+def _build(name: str, keys: Keys, log_length: int, after: int, crashes: int, clock: bool) -> Script:
+    more = ",clock=1" if clock else ""
+    constants = (
+        f"local C={{schema='{SCHEMA}',offer={OFFER},log_length={log_length},after={after},crashes={crashes}{more}}}\n"
+    )
     source = constants + lua_literals(keys, resolve(name))
     return Script(source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest())
 
@@ -79,7 +85,7 @@ def _build(name: str, keys: Keys, log_length: int, after: int, crashes: int) -> 
 def script(name: str) -> Script:
     """The script as it runs under the settings in force."""
     rule = conf.QUARANTINE
-    return _build(name, conf.keys, conf.CHANGELOG_LENGTH, rule["after"], rule["crashes"])
+    return _build(name, conf.keys, conf.CHANGELOG_LENGTH, rule["after"], rule["crashes"], movable_clock)
 
 
 def run(connection: Any, name: str, *args: Any) -> Any:
