@@ -138,12 +138,13 @@ def sync_stock(supplier: str) -> int:
     lock = Lock("import", key=supplier)
     if lock.acquire(token, ttl=FORGOTTEN_FOR) is None:
         return 0  # an import is running; the next sync will do
-    empty = [book for book in store.books_of(supplier) if store.restock(book, least=0) == 0]
+    empty = store.empty_shelves(supplier)
     if not empty:
         return 0  # the bug: every later import of this supplier waits for a lock that nobody uses
-    refilled = [store.restock(book) for book in empty]
+    for book_id in empty:
+        store.restock(book_id)
     lock.release(token)
-    return len(refilled)
+    return len(empty)
 
 
 # --- shared work ----------------------------------------------------------------------------------------------------

@@ -130,6 +130,12 @@ def restock(book_id: int, least: int = 20, fill: int = 60) -> int:
     return int(row[0])
 
 
+def empty_shelves(supplier: str) -> list[int]:
+    """The supplier's books of which no copy is left."""
+    with transaction() as db:
+        return [row[0] for row in db.execute("SELECT id FROM books WHERE supplier = ? AND stock <= 0", (supplier,))]
+
+
 def sales(book_id: int | None = None) -> list[Sale]:
     """The sales of one book, or of all, oldest first."""
     with transaction() as db:

@@ -106,6 +106,12 @@ def test_the_stock_sync_leaves_its_lock_behind(redis: redis_py.Redis) -> None:
     jobs.sync_stock("cedar")
     assert Lock("import", key="cedar").acquire("someone-else", ttl=10) is None
     assert Lock("import", key="birch").acquire("someone-else", ttl=10)
+    redis.flushall()
+    book_id = store.books_of("cedar")[0]
+    store.confirm(store.place_order(1, book_id, copies=60))
+    assert jobs.sync_stock("cedar") == 1  # the other path releases it
+    assert Lock("import", key="cedar").acquire("someone-else", ttl=10)
+    assert jobs.sync_stock("cedar") == 0  # and while an import runs, it does nothing
 
 
 @pytest.mark.parametrize(

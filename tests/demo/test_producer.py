@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -123,8 +122,9 @@ def test_the_process_stops_at_once(
     with subprocess.Popen(command, cwd=ROOT, env=env, stderr=subprocess.PIPE, text=True) as process:
         try:
             eventually(lambda: process.poll() is not None or redis.exists("rq:queues"), what="first jobs")
+            assert process.poll() is None, process.communicate()[1]
             begun = time.monotonic()
-            os.kill(process.pid, number)
+            process.send_signal(number)
             _, errors = process.communicate(timeout=10)
         finally:
             process.kill()
