@@ -1,0 +1,1 @@
+"""POST → one function of ``queueops.operations`` → back to the page with a message."""

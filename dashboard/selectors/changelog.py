@@ -1,0 +1,149 @@
+"""The changelog: one stream a server, newest first, paged by its ids."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from typing import Any
+
+from dashboard.selectors import store
+from dashboard.selectors.locks import server_named
+from queueops.rdb.client import servers
+from queueops.rdb.keys import split_instance
+
+PAGE = 100
+CHUNK = 2500
+"""Entries read at a time while a filter looks for matches."""
+TRIPS = 4
+"""A filtered page looks at CHUNK × TRIPS entries at most: the stream's default length."""
+
+_ID = re.compile(r"\d{1,15}-\d{1,19}")
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What to show; an empty field shows everything. ``event`` may be a subject (``lock``) or an event."""
+
+    event: str = ""
+    queue: str | None = None
+    function: str = ""
+    job: str = ""
+    control: str = ""
+    text: str = ""
+
+    @property
+    def active(self) -> bool:
+        return any(getattr(self, field.name) not in ("", None) for field in fields(self))
+
+    def passes(self, entry: Entry) -> bool:
+        return (
+            (not self.event or entry.event == self.event or entry.event.startswith(self.event + "."))
+            and (self.queue is None or entry.queue == self.queue)
+            and (not self.function or entry.function == self.function)
+            and (not self.job or entry.job == self.job)
+            and (not self.control or entry.instance == self.control or entry.instance.startswith(self.control + "\x1f"))
+            and (not self.text or self.text.casefold() in entry.haystack)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line. ``at`` in µs of the store's clock; ``instance`` is the control with its key."""
+
+    id: str
+    at: int
+    event: str
+    job: str
+    function: str
+    queue: str
+    instance: str
+    worker: str
+    token: str
+    by: str
+    why: str
+
+    @property
+    def control(self) -> str:
+        return self.instance.partition("\x1f")[0]
+
+    @property
+    def control_name(self) -> str:
+        kind, name, _key = split_instance(self.instance)
+        return name if kind != "unknown" else self.instance
+
+    @property
+    def key(self) -> str:
+        return self.instance.partition("\x1f")[2]
+
+    @property
+    def haystack(self) -> str:
+        parts = (self.event, self.job, self.function, self.queue, self.instance, self.worker, self.by, self.why)
+        return "\n".join(parts).casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """``before`` continues with older entries; ``looked_at`` entries were read for it."""
+
+    server: str
+    servers: tuple[str, ...]
+    entries: tuple[Entry, ...]
+    length: int
+    looked_at: int
+    before: str | None
+    newest: str
+
+
+def _entry(id_: Any, raw: dict[Any, Any]) -> Entry:
+    got = {store.text(key): store.text(value) for key, value in raw.items()}
+    ident = store.text(id_)
+    return Entry(
+        ident,
+        store.number(ident.partition("-")[0]) * 1000,
+        *(got.get(k, "") for k in ("e", "job", "f", "q", "c", "w", "t", "by", "why")),
+    )
+
+
+def page(wanted: Filter, *, alias: str = "", before: str = "", size: int = PAGE) -> Page:
+    """Entries that pass, older than the id ``before``. One round trip, up to TRIPS when a filter is set."""
+    server = server_named(alias) or servers()[0]
+    log = store.keys().static("log")
+    end = f"({before}" if _ID.fullmatch(before) else "+"
+    found: list[Entry] = []
+    length = looked_at = 0
+    cursor: str | None = None
+    count = CHUNK if wanted.active else size + 1
+    for _trip in range(TRIPS if wanted.active else 1):
+
+        def fill(pipe: Any, end: str = end) -> None:
+            pipe.xlen(log).xrevrange(log, end, "-", count=count)
+
+        answers = store.ask(server, fill)
+        length = store.number(answers[0])
+        raw = answers[1] if isinstance(answers[1], list) else []
+        cursor = None
+        for id_, fields_ in raw:
+            if len(found) == size:
+                cursor = found[-1].id
+                break
+            looked_at += 1
+            entry = _entry(id_, fields_)
+            if wanted.passes(entry):
+                found.append(entry)
+        if cursor or len(raw) < count:
+            break
+        cursor = store.text(raw[-1][0])
+        end = f"({cursor}"
+    names = tuple(s.alias for s in servers())
+    newest = found[0].id if found and not before else ""
+    return Page(server.alias, names, tuple(found), length, looked_at, cursor, newest)
+
+
+def of_lock(alias: str, instance: str, size: int = 25) -> tuple[Entry, ...]:
+    """The newest entries about one control and key."""
+    return page(Filter(control=instance), alias=alias, size=size).entries
+
+
+def of_job(alias: str, job: str, size: int = 50) -> tuple[Entry, ...]:
+    """The newest entries about one job, oldest first."""
+    return tuple(reversed(page(Filter(job=job), alias=alias, size=size).entries))

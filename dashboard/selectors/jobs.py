@@ -1,0 +1,315 @@
+"""Jobs as plain fields of their hash. ``data`` and ``meta`` are never read: the web does not unpickle."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dashboard.selectors import store
+from queueops.rdb.client import Server, servers
+from queueops.rdb.keys import JOB_FIELDS as F
+from queueops.telemetry.batch import Batch, decoded, shown
+from queueops.telemetry.clock import from_iso, from_time
+
+PAGE = 50
+SHORT = 4_000
+"""Characters of a long field shown at once."""
+LONG = 200_000
+"""Characters shown on demand; a longer field is named with its size only."""
+READ = 1_000_000
+"""Bytes of one field that a page is willing to fetch."""
+
+STATES = ("queued", "parked", "running", "scheduled", "deferred", "failed", "quarantined")
+
+_LIST = ("status", F["func"], "origin", F["since"], "enqueued_at", "started_at", F["attempts"], F["parked"],
+         F["quarantined"], "worker_name", "ended_at")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """One line of a list. Times in µs, 0 when unknown; ``gone`` when the hash no longer exists."""
+
+    id: str
+    state: str
+    function: str
+    queue: str
+    description: str
+    since: int
+    attempts: int
+    parked: str
+    worker: str
+    gone: bool
+    due: int = 0
+    age: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobPage:
+    """``counts`` by state; the page holds ``rows`` from position ``offset``."""
+
+    state: str
+    counts: Mapping[str, int]
+    rows: tuple[JobRow, ...]
+    offset: int
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of the hash for display; ``size`` in bytes, ``cut`` when not all of it is shown."""
+
+    name: str
+    value: str
+    size: int
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job in full, without its pickled parts. Times in µs."""
+
+    server: str
+    id: str
+    state: str
+    status: str
+    function: str
+    queue: str
+    description: Field
+    error: Field
+    fields: tuple[Field, ...]
+    times: Mapping[str, int]
+    attempts: int
+    failures: int
+    crashes: int
+    parkings: int
+    since: int
+    now: int
+    parked: str
+    quarantined: str
+    worker: str
+    claims: tuple[Mapping[str, Any], ...]
+    lease: Mapping[str, Any] | None
+    lease_end: int
+    replay_of: str
+    replayed_as: str
+    data_size: int
+
+
+class PageReader:
+    """One page of a queue's jobs in one state, in three batches that the caller may share: ids, fields, texts."""
+
+    def __init__(self, batch: Batch, queue: str, state: str, offset: int = 0, size: int = PAGE) -> None:
+        self.queue, self.state, self.offset, self.size = queue, state, offset, size
+        keys, stop = store.keys(), offset + size
+        self._time = batch.call("time")
+        if state == "queued":
+            self._found = batch.call("lrange", keys.of("rq_queue", queue), offset, stop)
+        else:
+            family = {
+                "running": "rq_wip",
+                "scheduled": "rq_scheduled",
+                "deferred": "rq_deferred",
+                "failed": "rq_failed",
+            }
+            key = keys.of(family.get(state, state), queue)
+            newest_first = state in ("failed", "quarantined")
+            self._found = batch.call("zrange", key, offset, stop, desc=newest_first, withscores=True)
+        self._members: list[tuple[str, float]] = []
+        self._more = False
+
+    def fields(self, batch: Batch) -> None:
+        """The second trip: plain fields, and how long the description is."""
+        raw = self._found.get([])
+        members = [(shown(item[0]), float(item[1])) if isinstance(item, tuple) else (shown(item), 0.0) for item in raw]
+        if self.state == "running":  # RQ keeps executions there: <job>:<execution>
+            members = [(member.rpartition(":")[0] or member, score) for member, score in members]
+        self._more, self._members = len(members) > self.size, members[: self.size]
+        keys = [store.keys().of("rq_job", i) for i, _ in self._members]
+        self._hashes = [batch.call("hmget", key, _LIST) for key in keys]
+        self._lengths = [batch.call("hstrlen", key, "description") for key in keys]
+
+    def texts(self, batch: Batch) -> None:
+        """The third trip: descriptions of a readable size only."""
+        self._texts = [
+            batch.call("hget", store.keys().of("rq_job", i), "description") if 0 < n.number() <= READ // 20 else None
+            for (i, _), n in zip(self._members, self._lengths, strict=True)
+        ]
+
+    def page(self, counts: Mapping[str, int]) -> JobPage:
+        now, nothing = from_time(self._time.get((0, 0))), [None] * len(_LIST)
+        rows = [
+            _row(i, score, raw.get(nothing), shown(text.get()) if text else "", n.number(), self.queue, self.state, now)
+            for (i, score), raw, n, text in zip(self._members, self._hashes, self._lengths, self._texts, strict=True)
+        ]
+        # RQ's registries also hold what we show elsewhere: parked jobs as scheduled, quarantined ones as failed
+        shared = self.state in ("scheduled", "failed")
+        rows = [row for row in rows if row.gone or row.state == self.state or not shared]
+        return JobPage(self.state, counts, tuple(rows), self.offset, self._more)
+
+
+def _row(
+    id_: str, score: float, raw: Sequence[Any], text: str, length: int, queue: str, listed: str, now: int
+) -> JobRow:
+    status, function, origin, since, enqueued, started, attempts, parked, quarantined, worker, ended = raw
+    begun = {
+        "running": from_iso(started),
+        "scheduled": None,
+        "failed": from_iso(ended),
+        "quarantined": int(score),
+    }.get(listed, store.number(since) or from_iso(enqueued))
+    gone = status is None and function is None and length == 0
+    state = _state(shown(status), parked is not None, quarantined is not None)
+    return JobRow(
+        id=id_,
+        state="gone" if gone else (listed if listed not in ("scheduled", "failed") else state),
+        function=shown(function),
+        queue=shown(origin) if origin is not None else queue,
+        description=text[:SHORT] or (f"({length:,} bytes)" if length else ""),
+        since=begun or 0,
+        attempts=store.number(attempts),
+        parked=shown(parked),
+        worker=shown(worker),
+        gone=gone,
+        due=int(score * 1e6) if listed == "scheduled" else 0,
+        age=max(0.0, (now - begun) / 1e6) if begun else None,
+    )
+
+
+def _state(status: str, parked: bool, quarantined: bool) -> str:
+    if quarantined and status == "failed":
+        return "quarantined"
+    if parked and status == "scheduled":
+        return "parked"
+    return {"started": "running", "finished": "completed", "created": "scheduled", "ready_to_enqueue": "queued"}.get(
+        status, status or "unknown"
+    )
+
+
+_BIG = ("description", "exc_info", "data", "meta", "result")
+_TIMES = ("created_at", "enqueued_at", "started_at", "ended_at", "last_heartbeat")
+_OTHER = (
+    "timeout", "result_ttl", "failure_ttl", "ttl", "retries_left", "retry_intervals", "number_of_retries",
+    "dependency_ids", "success_callback_name", "failure_callback_name", "group_id",
+)  # fmt: skip
+_PLAIN = ("status", "origin", "worker_name", *_OTHER, *_TIMES, *(v for k, v in F.items() if k != "claims"))
+
+
+def _find(job: str) -> tuple[Server, list[Any]] | None:
+    """The server that has the job; the others are asked too when one is down."""
+    keys, down = store.keys(), None
+    for server in servers():
+        key = keys.of("rq_job", job)
+
+        def fill(pipe: Any, key: str = key) -> None:
+            pipe.time().hmget(key, _PLAIN).exists(key).hstrlen(key, F["claims"])
+            for name in _BIG:
+                pipe.hstrlen(key, name)
+            pipe.hget(keys.static("running"), job)
+
+        try:
+            answers = store.ask(server, fill)
+        except store.StoreDown as error:
+            down = error
+            continue
+        if answers[2]:
+            return server, answers
+    if down is not None:
+        raise down
+    return None
+
+
+def job(id_: str, *, full: bool = False) -> Job | None:
+    """One job, or None when no server has it. Two round trips on its server."""
+    got = _find(id_)
+    if got is None:
+        return None
+    server, answers = got
+    keys, key = store.keys(), store.keys().of("rq_job", id_)
+    plain = answers[1] if isinstance(answers[1], list) else [None] * len(_PLAIN)
+    raw = dict(zip(_PLAIN, plain, strict=True))
+    sizes = dict(zip((F["claims"], *_BIG), (store.number(a) for a in answers[3 : 4 + len(_BIG)]), strict=True))
+    token = shown(answers[4 + len(_BIG)])
+    batch = Batch(server.connection)
+    wanted = [name for name in ("description", "exc_info", F["claims"]) if 0 < sizes[name] <= READ]
+    fetched = {name: batch.call("hget", key, name) for name in wanted}
+    results = (
+        batch.call("xrevrange", keys.of("rq_results", id_), "+", "-", count=1) if "exc_info" not in wanted else None
+    )
+    lease = batch.call("hget", keys.static("leases"), token) if token else None
+    end = batch.call("zscore", keys.static("lease_ends"), token) if token else None
+    with store.guard(server):
+        batch.run()
+    values = {name: slot.get(b"") for name, slot in fetched.items()}
+    error = _inflated(values.get("exc_info", b"")) or _last_result(results.get([]) if results else [])
+    times = {name: at for name in _TIMES if (at := from_iso(raw[name]))}
+    hidden = {*_TIMES, "status", "origin", "worker_name", *F.values()} - {F["parkings"], F["token"], F["policy"]}
+    return Job(
+        server=server.alias,
+        id=id_,
+        state=_state(shown(raw["status"]), raw[F["parked"]] is not None, raw[F["quarantined"]] is not None),
+        status=shown(raw["status"]),
+        function=shown(raw[F["func"]]),
+        queue=shown(raw["origin"]),
+        description=_field("description", shown(values.get("description")), sizes["description"], full),
+        error=_field("exc_info", error, len(error), full),
+        fields=tuple(
+            _field(name, shown(raw[name]), len(raw[name]), full)
+            for name in _PLAIN
+            if raw[name] is not None and name not in hidden
+        ),
+        times=times,
+        attempts=store.number(raw[F["attempts"]]),
+        failures=store.number(raw[F["failures"]]),
+        crashes=store.number(raw[F["crashes"]]),
+        parkings=store.number(raw[F["parkings"]]),
+        since=store.number(raw[F["since"]]),
+        now=from_time(answers[0]),
+        parked=shown(raw[F["parked"]]),
+        quarantined=shown(raw[F["quarantined"]]),
+        worker=shown(raw["worker_name"]),
+        claims=_claims(values.get(F["claims"], b"")),
+        lease=decoded(lease.get()) or None if lease else None,
+        lease_end=store.number(end.get()) if end else 0,
+        replay_of=shown(raw[F["replay_of"]]),
+        replayed_as=shown(raw[F["replayed_as"]]),
+        data_size=sizes["data"],
+    )
+
+
+def _field(name: str, value: str, size: int, full: bool) -> Field:
+    limit = LONG if full else SHORT
+    if not value and size:
+        return Field(name, "", size, cut=True)
+    return Field(name, value[:limit], size, cut=len(value) > limit)
+
+
+def _claims(raw: Any) -> tuple[Mapping[str, Any], ...]:
+    try:
+        value = json.loads(raw or "[]")
+    except ValueError:
+        return ()
+    return tuple(c for c in value if isinstance(c, dict))[:50] if isinstance(value, list) else ()
+
+
+def _inflated(raw: bytes, limit: int = READ) -> str:
+    """RQ's compressed traceback; a bomb is cut at ``limit`` bytes, text that is not compressed is shown as it is."""
+    if not raw:
+        return ""
+    try:
+        return zlib.decompressobj().decompress(raw, limit).decode("utf-8", "replace")
+    except zlib.error:
+        return shown(raw)
+
+
+def _last_result(entries: Any) -> str:
+    """The traceback of the newest entry of RQ's results stream."""
+    try:
+        raw = {shown(k): v for k, v in entries[0][1].items()}
+        return _inflated(base64.b64decode(raw.get("exc_string", b"")))
+    except (IndexError, AttributeError, TypeError, binascii.Error):
+        return ""

@@ -1,0 +1,30 @@
+"""Addresses of the pages and of the changes. A name is in the query, never in the path; a job's id is the exception."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from dashboard.actions import verbs
+from dashboard.views.changelog import changelog
+from dashboard.views.flow import flow
+from dashboard.views.jobs import job_page, jobs_page
+from dashboard.views.locks import locks_page
+from dashboard.views.overview import overview
+from dashboard.views.quarantine import quarantine
+from dashboard.views.queues import queues_page
+from dashboard.views.workers import workers
+
+app_name = "dashboard"
+
+urlpatterns = [
+    path("", overview, name="overview"),
+    path("queues/", queues_page, name="queues"),
+    path("jobs/", jobs_page, name="jobs"),
+    path("jobs/<path:job_id>/", job_page, name="job"),
+    path("workers/", workers, name="workers"),
+    path("locks/", locks_page, name="locks"),
+    path("changelog/", changelog, name="changelog"),
+    path("flow/", flow, name="flow"),
+    path("quarantine/", quarantine, name="quarantine"),
+    *[path(f"do/{verb}/", view, name=f"do_{verb}") for verb, view in verbs.VIEWS.items()],
+]

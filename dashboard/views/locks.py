@@ -1,0 +1,78 @@
+"""``/locks/``: who holds what, who waits, is an owner gone?"""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext
+
+from dashboard import states
+from dashboard.access import page
+from dashboard.selectors import changelog, locks, store
+from dashboard.views.shell import number, show, unavailable
+from queueops.rdb.keys import SEP
+
+ROWS = 100
+
+
+@page
+def locks_page(request: HttpRequest) -> HttpResponse:
+    """The list; ``?control=`` one control with its keys; ``&key=`` one key in full."""
+    name = request.GET.get("control", request.GET.get("name"))
+    alias = request.GET.get("server", "")
+    try:
+        if name is None:
+            return _list(request)
+        if "key" in request.GET:
+            return _key(request, alias, name, request.GET["key"])
+        control = locks.control(alias, name)
+        if control and control.single:
+            return _key(request, alias, control.id, "")
+    except store.StoreDown as error:
+        return unavailable(request, "locks", error)
+    instances = control.instances if control else ()
+    offset = number(request.GET.get("offset"))
+    context = {
+        "name": name,
+        "control": control,
+        "instances": instances[offset : offset + ROWS],
+        "following": offset + ROWS if len(instances) > offset + ROWS else None,
+    }
+    return show(request, "locks_control", context, status=200 if control else 404)
+
+
+def _list(request: HttpRequest) -> HttpResponse:
+    found = locks.controls()
+    kind, text = request.GET.get("kind", ""), request.GET.get("q", "").strip()[:200]
+    rows = [
+        row
+        for row in found.rows
+        if (not kind or _is(row, kind))
+        and _contains(row, text.casefold())
+        and (request.GET.get("conflict") is None or row.conflict)
+    ]
+    words = {
+        **states.KINDS,
+        "overridden": gettext("Overridden"),
+        "conflict": gettext("Two releases disagree"),
+        "full": gettext("Full"),
+    }
+    tabs = [(name, word, sum(_is(row, name) for row in found.rows)) for name, word in words.items()]
+    context = {"found": found, "rows": rows, "tabs": tabs, "kind": kind, "q": text, "down": found.down}
+    return show(request, "locks", context)
+
+
+def _contains(row: locks.Control, text: str) -> bool:
+    return text in row.name.casefold() or any(text in i.key_text.casefold() for i in row.instances)
+
+
+def _is(row: locks.Control, kind: str) -> bool:
+    flags = {"overridden": bool(row.override), "conflict": bool(row.conflict), "full": bool(row.full)}
+    return flags.get(kind, row.kind == kind)
+
+
+def _key(request: HttpRequest, alias: str, name: str, key: str) -> HttpResponse:
+    wanted = locks.control_ids(name)
+    lock = locks.lock(alias, wanted[0], key)
+    history = changelog.of_lock(alias, f"{wanted[0]}{SEP}{key}") if lock else ()
+    context = {"lock": lock, "name": name, "key": key, "history": history}
+    return show(request, "locks_one", context, every=2, status=200 if lock else 404)
