@@ -35,6 +35,6 @@ if wanted == '' and redis.call('DEL', K.rate .. instance) == 1 and #tokens == 0 
 end
 answer[1] = redis.call('ZCARD', holders)
 if #answer > 1 then
-  if redis.call('EXISTS', K.line .. instance) == 1 then wake(instance) else forget_if_empty(instance) end
+  if redis.call('EXISTS', K.line .. instance, K.callers .. instance) > 0 then wake(instance) else forget_if_empty(instance) end
 end
 return answer

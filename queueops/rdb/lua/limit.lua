@@ -20,6 +20,6 @@ elseif op == 'lift' and before ~= '' then
 end
 local woke = 0
 for i = 6, math.min(#ARGV, 25) do
-  if redis.call('EXISTS', K.line .. ARGV[i]) == 1 then woke = woke + wake(ARGV[i]) end
+  if redis.call('EXISTS', K.line .. ARGV[i], K.callers .. ARGV[i]) > 0 then woke = woke + wake(ARGV[i]) end
 end
 return {before, woke}

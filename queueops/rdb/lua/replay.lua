@@ -53,12 +53,12 @@ end
 fresh.status, fresh.origin, fresh.enqueued_at = 'queued', queue, iso
 fresh[F.replay_of], fresh[F.replays], fresh[F.since] = id, replays, int(NOW)
 
-local args = {'HSET', new_key}
+local flat = {}
 for field, value in pairs(fresh) do
-  args[#args + 1] = field
-  args[#args + 1] = value
+  flat[#flat + 1] = field
+  flat[#flat + 1] = value
 end
-redis.call(unpack(args))
+for i = 1, #flat, 1000 do redis.call('HSET', new_key, unpack(flat, i, math.min(i + 999, #flat))) end
 local ttl = tonumber(fresh.ttl)
 if ttl and ttl > 0 then
   redis.call('PEXPIRE', new_key, ttl * 1000)

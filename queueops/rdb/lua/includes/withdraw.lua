@@ -28,7 +28,7 @@ local function withdraw(id, queue, parked, claims, dependencies)
   end
   unpark(id, queue, parked)
   for instance in pairs(instances) do
-    if string.sub(instance, 1, 2) ~= 'P:' and redis.call('EXISTS', K.line .. instance) == 1 then
+    if string.sub(instance, 1, 2) ~= 'P:' and redis.call('EXISTS', K.line .. instance, K.callers .. instance) > 0 then
       wake(instance)
     else
       forget_if_empty(instance)
