@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from queueops import Middleware, Quarantine, RateLimited, WithoutOverlapping, WithSemaphore, controlled
+from queueops import Middleware, Quarantine, WithoutOverlapping, WithSemaphore, controlled
 from queueops.middleware import Call, Claim, ClaimError, JobControls, job_controls, registry
 from tests.middleware import shop
 
