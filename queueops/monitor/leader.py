@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import time
 from typing import Any
 from uuid import uuid4
@@ -18,7 +20,8 @@ class Leadership:
     """The wish to lead one server. :meth:`seek` takes or extends the lease; :attr:`held` needs no Redis."""
 
     def __init__(self, connection: Any) -> None:
-        self.token = uuid4().hex
+        # host and process are for people; the rest makes it unique
+        self.token = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex}"
         self.seq = 0
         self._connection = connection
         self._ends = 0.0
