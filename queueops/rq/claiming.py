@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
@@ -15,7 +16,8 @@ from rq.worker import WorkerStatus
 
 from queueops import mirror
 from queueops.conf import conf
-from queueops.middleware import JobControls, encode_claims, job_controls
+from queueops.middleware import Middleware, encode_claims, job_controls
+from queueops.middleware.registry import registry
 from queueops.rdb import doors
 from queueops.rdb.client import Server
 from queueops.rq.execution import CurrentExecution
@@ -25,6 +27,10 @@ from queueops.rq.settling import Settling
 
 CONNECTION_WAIT = (0.2, 5.0)
 """First and longest pause in seconds before a Redis that did not answer is asked again."""
+
+
+STARTED_AT = time.strftime("start-%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+"""The release id of a worker whose settings name none."""
 
 
 class Claiming(Settling):
@@ -113,6 +119,7 @@ class Claiming(Settling):
             return None
 
     _unanswered = False
+    _published = -1
 
     def _accepted(self, answer: doors.Claimed) -> tuple[Any, Any] | None:
         """The job of a claim, ready to run; None if it is not to run after all."""
@@ -141,9 +148,10 @@ class Claiming(Settling):
                 reason="has no timeout: a simple worker could not give its lease an end; run it in a forking worker",
             )
             return None
-        self.controls = self._controls_of(job, answer)
         if answer.adopt and not self._adopt(job, answer):
             return None
+        self.hooks = self._hooks_of(job)
+        self.publish()
         self.span = min([conf.LEASE, *self._leases(job)])
         self.renew_at = self.alive_at + self.span / 3
         execution = Execution(self.token, job.id, self.connection, self.name)
@@ -155,28 +163,41 @@ class Claiming(Settling):
         self.log.info("Worker %s: %s: %s (%s)", self.name, answer.queue, job.function or "?", job.id)
         return job, queue
 
-    def _controls_of(self, job: Job, answer: doors.Claimed) -> JobControls | None:
-        """Declarations of the code in this process, for hooks and for adoption; None if the call cannot be read."""
+    def _hooks_of(self, job: Job) -> tuple[Middleware, ...]:
+        """Found by the function's name: the arguments are read in the work horse alone."""
         try:
-            return job_controls(str(job.func_name), None, tuple(job.args), job.kwargs, answer.queue)
+            return registry.hooks(job.function, job.origin) if job.function else ()
         except Exception as error:
             # the run itself will fail with the same error, and that failure is recorded
             self.log.warning("job %s: its declarations cannot be read: %s", job.id, error)
-            return None
+            return ()
+
+    def publish(self) -> None:
+        """Publish the controls declared so far, when there are more than at the last time."""
+        if registry.version != self._published:
+            self._published = registry.version
+            doors.publish(self.connection, conf.RELEASE or STARTED_AT, registry.definitions())
 
     def _adopt(self, job: Job, answer: doors.Claimed) -> bool:
-        if self.controls is None:
-            job.claims_text, job.policy_text = "[]", json.dumps(conf.QUARANTINE)
-            try:
-                job.function = str(job.func_name)
-            except Exception:
-                job.function = ""
+        """Give a job of plain RQ its claims, as the code in this process declares them; False if it may not run."""
+        try:
+            name, owner = str(job.func_name), job.instance
+            method = None if owner is None else getattr(owner, name)
+            controls = job_controls(name, method, tuple(job.args), job.kwargs, answer.queue)
+        except Exception as error:
+            # the run itself will fail with the same error, and that failure is recorded
+            self.log.warning("job %s: its declarations cannot be read: %s", job.id, error)
+            controls = None
+        if controls is not None:
+            job.set_controls(controls)
         else:
-            job.set_controls(self.controls)
+            job.claims_text, job.policy_text = encode_claims(()), json.dumps(conf.QUARANTINE)
+            with suppress(Exception):
+                job.function = str(job.func_name)
         code = doors.adopt(
             self.connection,
             self.token,
-            job.claims_text or encode_claims(()),
+            job.claims_text or "[]",
             job.function,
             job.policy_text,
             conf.LEASE,
