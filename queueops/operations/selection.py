@@ -94,7 +94,7 @@ class Selection:
 def refresh() -> None:
     """Copy what the monitor has not copied yet, so that a filter sees every quarantined job."""
     for server in servers():
-        copies.sync(server, most=1_000_000)
+        copies.sync(server)
 
 
 def _placed(ids: tuple[str, ...]) -> Iterator[tuple[str, str]]:
