@@ -13,6 +13,8 @@ class Definitions:
 
     def __init__(self) -> None:
         self._places: dict[str, dict[str, tuple[Control, str]]] = {}
+        self.version = 0
+        """Grows with every declaration, so that a worker sees when there is more to publish."""
 
     def put(self, place: str, source: str, controls: Iterable[Control]) -> None:
         """Replace what ``place`` declares. ``source`` tells a person where that is (file and line).
@@ -26,6 +28,7 @@ class Definitions:
             for other_place, (other, other_source) in self._places.get(control.id, {}).items():
                 if other_place != place:
                     self._compare(control, source, other, other_source)
+        self.version += 1
         self.drop(place)
         for control in wanted.values():
             self._places.setdefault(control.id, {})[place] = (control, source)

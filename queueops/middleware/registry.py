@@ -108,6 +108,25 @@ class Registry:
         plan = self._plans.get((func_name, function, queue)) or self._plan(func_name, function, queue)
         return plan.constant or plan.controls(queue, args, kwargs)
 
+    def hooks(self, func_name: str, queue: str) -> tuple[Middleware, ...]:
+        """Those of a function's middlewares with an ``around`` or ``settled`` of their own, outermost first.
+
+        Imports the function's module if need be; empty where this process does not have the code.
+        """
+        func = functions.find(func_name)
+        if func is None:
+            return ()
+        function, _, _ = functions.unwrap(func, (), {})
+        if conf.CONTROLS is not self._source:
+            self._read_settings()
+        plan = self._plans.get((func_name, function, queue)) or self._plan(func_name, function, queue)
+        return plan.hooks
+
+    @property
+    def version(self) -> int:
+        """Grows with every declaration."""
+        return self._definitions.version
+
     def definitions(self) -> dict[str, dict[str, Any]]:
         """Control id → definition of all that is declared so far, as published to Redis (times in µs)."""
         if conf.CONTROLS is not self._source:

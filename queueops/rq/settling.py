@@ -13,7 +13,7 @@ from rq.timeouts import JobTimeoutException
 from rq.utils import now
 from rq.worker.base import BaseWorker
 
-from queueops.middleware import Discard, Fail, JobControls, Postpone
+from queueops.middleware import Discard, Fail, Middleware, Postpone
 from queueops.rdb import doors
 from queueops.rq.execution import CurrentExecution, executing
 from queueops.rq.fingerprint import fingerprint
@@ -40,7 +40,8 @@ class Settling(BaseWorker):
     """Seconds of the lease in hand."""
     claimed: Execution | None = None
     current: CurrentExecution | None = None
-    controls: JobControls | None = None
+    hooks: tuple[Middleware, ...] = ()
+    """Middlewares of the job in hand with hooks of their own, outermost first."""
     cold_stop = False
     crash_reason = ""
     lease_lost = False
@@ -74,7 +75,7 @@ class Settling(BaseWorker):
     def _run(self, job: Any) -> Any:
         """The body inside the ``around`` hooks, the first declared outermost."""
         call = job.perform
-        for middleware in reversed(self.controls.middlewares if self.controls else ()):
+        for middleware in reversed(self.hooks):
             call = _wrapped(middleware, job, call)
         return call()
 
@@ -159,12 +160,12 @@ class Settling(BaseWorker):
 
     def tell_settled(self, job: Any) -> None:
         """The ``settled`` hooks, in the worker itself; a work horse's outcome is read from the job."""
-        if not self.controls or not self.controls.middlewares:
+        if not self.hooks:
             return
         outcome = self.outcome
         with suppress(Exception):
             outcome = outcome or str(job.get_status().value)
-        for middleware in self.controls.middlewares:
+        for middleware in self.hooks:
             try:
                 middleware.settled(job, outcome)
             except Exception:

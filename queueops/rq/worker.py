@@ -13,15 +13,11 @@ from rq import worker as rq_worker
 from rq.timeouts import HorseMonitorTimeoutException
 from rq.utils import now
 
-from queueops.conf import conf
-from queueops.middleware.registry import definitions
 from queueops.rdb import doors
 from queueops.rdb.client import Server
 from queueops.rq.claiming import Claiming
-from queueops.rq.horse import CAN_WAIT, die_with_parent, ended_within
+from queueops.rq.horse import CAN_WAIT, die_with_parent, ended_within, introduce_nothing
 from queueops.rq.settling import LeaseLost, SettleFailed
-
-STARTED_AT = time.strftime("start-%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 class Controlled(Claiming):
@@ -29,7 +25,8 @@ class Controlled(Claiming):
 
     def bootstrap(self, *args: Any, **kwargs: Any) -> None:
         super().bootstrap(*args, **kwargs)
-        doors.publish(self.connection, conf.RELEASE or STARTED_AT, definitions())
+        doors.prepare()
+        self.publish()
 
     def clean_registries(self) -> None:
         """RQ's clean-up, after ours: a lease that ended while no worker ran brings its job back before RQ calls it
@@ -106,6 +103,7 @@ class Worker(Controlled, rq_worker.Worker):
 
     def main_work_horse(self, job: Any, queue: Any) -> None:
         die_with_parent(self.parent_pid)
+        introduce_nothing(self.connection)
         super().main_work_horse(job, queue)
 
     def fork_work_horse(self, job: Any, queue: Any) -> None:

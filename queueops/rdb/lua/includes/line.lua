@@ -153,10 +153,24 @@ local function release(holds, token, fields)
   end
 end
 
+-- An offer that ran out is made again while the next waiter could not use the room either: it stands on the same
+-- queue, whose workers are all busy. Else it passes on.
+local function outlive_offer(instance, id)
+  local job = redis.call('HMGET', K.rq_job .. id, 'status', 'origin', F.parked)
+  if job[1] ~= 'queued' or job[3] or not served(job[2] or '') then return false end
+  local head = redis.call('ZRANGE', K.line .. instance, 0, 0)[1]
+  return head and redis.call('HGET', K.rq_job .. head, 'origin') == job[2]
+end
+
 -- tidy(instance): expired offers out, expired holders without a lease record (primitives) out, then wake
 local function tidy(instance)
   for _, job in ipairs(redis.call('ZRANGEBYSCORE', K.offers .. instance, '-inf', int(NOW), 'LIMIT', 0, 100)) do
-    slot_remove(K.offers, K.offer_weights, instance, job)
+    if outlive_offer(instance, job) then
+      redis.call('ZADD', K.offers .. instance, 'XX', int(NOW + C.offer), job)
+      keep(K.offers .. instance, C.offer)
+    else
+      slot_remove(K.offers, K.offer_weights, instance, job)
+    end
   end
   if string.sub(instance, 1, 1) ~= 'R' then
     for _, token in ipairs(redis.call('ZRANGEBYSCORE', K.holders .. instance, '-inf', int(NOW), 'LIMIT', 0, 100)) do
