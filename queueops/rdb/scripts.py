@@ -23,6 +23,7 @@ OFFER = 2_000_000
 movable_clock = False
 """Only ``queueops.testing.clock`` sets it: scripts then add the time passed by it to the store's clock."""
 
+_CONSTANT = re.compile(r"\bC\.(\w+)")
 _INCLUDE = re.compile(r"^--- include (\w+)$", re.MULTILINE)
 
 
@@ -73,19 +74,25 @@ def resolve(name: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _build(name: str, keys: Keys, log_length: int, after: int, crashes: int, clock: bool) -> Script:
-    more = ",clock=1" if clock else ""
-    constants = (
-        f"local C={{schema='{SCHEMA}',offer={OFFER},log_length={log_length},after={after},crashes={crashes}{more}}}\n"
-    )
-    source = constants + lua_literals(keys, resolve(name))
+def _build(name: str, prefix: str, log_length: int, after: int, crashes: int, clock: bool) -> Script:
+    constants = {
+        "schema": f"'{SCHEMA}'",
+        "offer": str(OFFER),
+        "log_length": str(log_length),
+        "after": str(after),
+        "crashes": str(crashes),
+        "clock": "true" if clock else "false",
+    }
+    # Literals, as with the keys: a table would be built anew for each call.
+    body = _CONSTANT.sub(lambda match: constants[match.group(1)], resolve(name))
+    source = lua_literals(Keys(prefix), body)
     return Script(source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest())
 
 
 def script(name: str) -> Script:
     """The script as it runs under the settings in force."""
     rule = conf.QUARANTINE
-    return _build(name, conf.keys, conf.CHANGELOG_LENGTH, rule["after"], rule["crashes"], movable_clock)
+    return _build(name, conf.PREFIX, conf.CHANGELOG_LENGTH, rule["after"], rule["crashes"], movable_clock)
 
 
 def run(connection: Any, name: str, *args: Any) -> Any:

@@ -38,7 +38,7 @@ end
 if verdict == 'ok' then
   if not simple then record.span = span_of(claims, span) end
   local ends = NOW + record.span
-  record.holds, record['function'] = hold(token, id, claims, ends, fields), func
+  record.holds, record['function'], record.adopting = hold(token, id, claims, ends, fields), func, 0
   redis.call('HSET', K.leases, token, lease_text(record))
   redis.call('ZADD', K.lease_ends, int(ends), token)
   begin(queue, func, since, fields)

@@ -48,6 +48,7 @@ if outcome == 'crashed' then
   crash(token, record, options.reason)
   return {'OK', 'crashed', 0}
 end
+begin_late(token, record)
 if outcome == 'put_back' then reserve(record) end
 end_lease(token, record)
 if outcome == 'completed' then

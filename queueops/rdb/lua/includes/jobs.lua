@@ -81,11 +81,27 @@ local function put_back(id, queue, func, why)
   log('job.put_back', {job = id, f = func, q = queue, why = why})
 end
 
+-- begin(queue, func, since, fields): a start counts once the job has all it claims
+local function begin(queue, func, since, fields)
+  count(queue, func, 'started')
+  observe(queue, func, 'w', NOW - since)
+  log('job.started', fields)
+end
+
+-- begin_late(token, record): one that ends before it was adopted counts at its end, so that each end has its start
+local function begin_late(token, record)
+  if record.adopting ~= 1 then return end
+  local since = tonumber(redis.call('HGET', K.rq_job .. record.job, F.since)) or record.started
+  begin(record.queue, record['function'], math.min(since, record.started), {job = record.job, f = record['function'],
+    q = record.queue, w = record.worker, t = string.sub(token, 1, 8)})
+end
+
 -- crash(token, record, why): the process is gone without a word. RQ's own record decides if it got that far;
 -- else the job returns to the front until it has crashed too often within a day.
 local function crash(token, record, why)
   local id, queue, func = record.job, record.queue, record['function']
   local key = K.rq_job .. id
+  begin_late(token, record)
   local got = redis.call('HMGET', key, 'status', 'data', F.crashes, F.crash_at, F.policy, F.token)
   local status = got[1]
   if got[2] and status == 'started' and got[6] == token then

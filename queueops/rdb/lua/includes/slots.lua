@@ -18,8 +18,7 @@ local function slot_remove(slots, weights, instance, member)
   local weight = redis.call('HGET', weights .. instance, member)
   if weight then
     redis.call('HDEL', weights .. instance, member)
-    redis.call('HINCRBY', weights .. instance, '', 1 - tonumber(weight))
-    if redis.call('EXISTS', slots .. instance) == 0 then redis.call('DEL', weights .. instance) end
+    if redis.call('HINCRBY', weights .. instance, '', 1 - tonumber(weight)) <= 0 then redis.call('DEL', weights .. instance) end
   end
   return true
 end

@@ -30,9 +30,9 @@ local function hold(token, id, claims, ends, fields)
 end
 
 local function lease_text(r)
-  return string.format('{"job":%s,"queue":%s,"function":%s,"worker":%s,"started":%.0f,"span":%.0f,"simple":%d,"holds":%s}',
+  return string.format('{"job":%s,"queue":%s,"function":%s,"worker":%s,"started":%.0f,"span":%.0f,"simple":%d,"adopting":%d,"holds":%s}',
     cjson.encode(r.job), cjson.encode(r.queue), cjson.encode(r['function']), cjson.encode(r.worker), r.started, r.span,
-    r.simple, #r.holds == 0 and '[]' or cjson.encode(r.holds))
+    r.simple, r.adopting or 0, #r.holds == 0 and '[]' or cjson.encode(r.holds))
 end
 
 -- span_of(claims, default): the shortest lease that the claims ask for (µs)
@@ -40,13 +40,6 @@ local function span_of(claims, default)
   local span = default
   for _, claim in ipairs(claims) do if claim.l and claim.l > 0 then span = math.min(span, claim.l) end end
   return span
-end
-
--- begin(queue, func, since, fields): a start counts once the job has all it claims
-local function begin(queue, func, since, fields)
-  count(queue, func, 'started')
-  observe(queue, func, 'w', NOW - since)
-  log('job.started', fields)
 end
 
 -- start(s): lease, RQ's own records of a started execution, attempt, waiting time. s: id, queue, func, token, worker,
@@ -57,7 +50,8 @@ local function start(s)
   local fields = {job = s.id, f = s.func, q = s.queue, w = s.worker, t = string.sub(s.token, 1, 8)}
   local holds = hold(s.token, s.id, s.claims, ends, fields)
   redis.call('HSET', K.leases, s.token, lease_text({job = s.id, queue = s.queue, ['function'] = s.func,
-    worker = s.worker, started = NOW, span = s.span, simple = s.simple, holds = holds}))
+    worker = s.worker, started = NOW, span = s.span, simple = s.simple,
+    adopting = s.adopting and 1 or 0, holds = holds}))
   redis.call('ZADD', K.lease_ends, int(ends), s.token)
   redis.call('HSET', K.running, s.id, s.token)
   redis.call('HINCRBY', key, F.attempts, 1)

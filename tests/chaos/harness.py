@@ -1,0 +1,201 @@
+"""Real processes on a private Redis, and a seeded killer."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+
+import psutil
+import redis as redis_py
+
+from queueops.rdb.keys import Keys
+from queueops.supervise.embedded import Server
+from queueops.supervise.family import tie_to_parent
+from queueops.testing import clock
+from tests.chaos import record
+from tests.support import ROOT
+
+QUEUES = ("high", "default", "low")
+
+
+class StrictServer(Server):
+    """Answers after its append-only file is on the disk: only then is "what was answered is kept" a promise."""
+
+    def start(self) -> None:
+        super().start()
+        with redis_py.Redis.from_url(self.url) as connection:
+            connection.config_set("appendfsync", "always")
+
+
+@dataclass(slots=True)
+class Process:
+    kind: str
+    name: str
+    pid: int
+
+
+@dataclass
+class Town:
+    """Workers, monitor and producers, and what became of them. ``kinds``: how many of each."""
+
+    home: Path
+    kinds: dict[str, int]
+    pause: float = 0.1
+    kills: Counter[str] = field(default_factory=Counter)
+    processes: list[Process] = field(default_factory=list)
+    keys: Keys = field(default_factory=Keys)
+    _number: int = 0
+
+    def __enter__(self) -> Town:
+        self.server = StrictServer(self.home / "redis")
+        self.server.start()
+        self.redis = redis_py.Redis.from_url(self.server.url)
+        self.record_path = self.home / "record"
+        self.log_path = self.home / "log"
+        self.env = {
+            **os.environ,
+            "REDIS_URL": self.server.url,
+            "DATABASE_URL": f"sqlite:///{self.home / 'db.sqlite3'}",
+            "DJANGO_SETTINGS_MODULE": "tests.chaos.settings",
+            "QUEUEOPS_STATE_DIR": str(self.home),
+            record.VARIABLE: str(self.record_path),
+            "CHAOS_PAUSE": str(self.pause),
+            "PYTHONUNBUFFERED": "1",
+        }
+        manage = [sys.executable, str(ROOT / "manage.py"), "migrate", "--verbosity", "0"]
+        subprocess.run(manage, env=self.env, cwd=ROOT, check=True)
+        self._log = self.log_path.open("ab")
+        self._nursery = subprocess.Popen(
+            [sys.executable, "-m", "tests.chaos.nursery"],
+            cwd=ROOT,
+            env=self.env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            preexec_fn=tie_to_parent(),
+        )
+        assert self._nursery.stdout is not None
+        ready = self._nursery.stdout.readline()
+        assert ready == b"ready\n", self.log_path.read_text()
+        for kind, number in self.kinds.items():
+            for _ in range(number):
+                self.spawn(kind)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        for process in self.processes:
+            self._kill_pid(process.pid)
+        self._nursery.kill()
+        self._nursery.wait()
+        self._log.close()
+        self.redis.close()
+        self.server.kill()
+
+    def spawn(self, kind: str) -> Process:
+        """Start one more process of this kind."""
+        self._number += 1
+        assert self._nursery.stdin is not None
+        assert self._nursery.stdout is not None
+        name = f"{kind}-{self._number}"
+        self._nursery.stdin.write(f"{kind} {name} {self._number}\n".encode())
+        self._nursery.stdin.flush()
+        process = Process(kind, name, int(self._nursery.stdout.readline()))
+        self.processes.append(process)
+        return process
+
+    def of(self, *kinds: str) -> list[Process]:
+        return [process for process in self.processes if process.kind in kinds]
+
+    def horses(self) -> list[int]:
+        """The work horses that run now."""
+        found: list[int] = []
+        for process in self.of("fork"):
+            try:
+                found += [child.pid for child in psutil.Process(process.pid).children()]
+            except psutil.NoSuchProcess:
+                continue
+        return found
+
+    def kill(self, process: Process) -> None:
+        """SIGKILL it and start another of its kind."""
+        self._kill_pid(process.pid)
+        self.processes.remove(process)
+        self.spawn(process.kind)
+
+    def end(self, *kinds: str) -> None:
+        """SIGKILL all processes of these kinds, and start no others."""
+        for process in self.of(*kinds):
+            self._kill_pid(process.pid)
+            self.processes.remove(process)
+
+    @staticmethod
+    def _kill_pid(pid: int) -> None:
+        try:
+            os.kill(pid, 9)
+        except ProcessLookupError:
+            return
+
+    def strike(self, dice: random.Random) -> str:
+        """Kill something; what it was."""
+        target = dice.choices(
+            ("worker", "horse", "redis", "monitor", "producer", "both"), weights=(30, 35, 8, 7, 15, 5)
+        )[0]
+        if target in ("horse", "both"):
+            horses = self.horses()
+            if not horses:
+                target = "worker"
+            else:
+                horse = dice.choice(horses)
+                self._kill_pid(horse)
+        if target == "redis":
+            self.server.kill()
+            time.sleep(dice.choice((0.0, 0.1, 0.5)))
+            self.server.start()
+        elif target != "horse":
+            kinds = {"worker": ("fork", "simple"), "both": ("fork",), "monitor": ("monitor",)}
+            found = self.of(*kinds.get(target, ("producer", "stranger")))
+            if not found:
+                return ""
+            self.kill(dice.choice(found))
+        self.kills[target] += 1
+        return target
+
+    def open_jobs(self) -> dict[str, int]:
+        """Jobs that are neither ended nor held, by state."""
+        found: Counter[str] = Counter()
+        for queue in QUEUES:
+            found["queued"] += self.redis.llen(self.keys.of("rq_queue", queue))
+            found["scheduled"] += self.redis.zcard(self.keys.of("rq_scheduled", queue))
+            found["deferred"] += self.redis.zcard(self.keys.of("rq_deferred", queue))
+        found["running"] = self.redis.hlen(self.keys.static("leases"))
+        return {state: number for state, number in found.items() if number}
+
+    def drain(self, seconds: float) -> dict[str, int]:
+        """Wait until no job is open; what is left after ``seconds``.
+
+        The lease of a killed simple worker lasts its job's timeout and a minute: the clock is moved past that once
+        all others stand still.
+        """
+        until, still, since = time.monotonic() + seconds, {}, time.monotonic()
+        while (left := self.open_jobs()) and time.monotonic() < until:
+            if left != still:
+                still, since = left, time.monotonic()
+            elif time.monotonic() - since > 1.5 and "queued" not in left and self.all_abandoned():
+                clock.advance(self.redis, 600)
+                since = time.monotonic()
+            time.sleep(0.1)
+        return left
+
+    def all_abandoned(self) -> bool:
+        """Whether every lease is that of a killed simple worker."""
+        records = [json.loads(raw) for raw in self.redis.hvals(self.keys.static("leases"))]
+        names = {process.name for process in self.processes}
+        return all(record["simple"] and record["worker"] not in names for record in records)
