@@ -28,6 +28,12 @@ def now_text() -> tuple[str, str]:
     return iso, f"{at:.6f}"
 
 
+def prepare() -> None:
+    """Build the scripts of a run in this process, so that its forks have them (a work horse would build them anew)."""
+    for name in ("claim", "adopt", "renew", "settle"):
+        scripts.script(name)
+
+
 @dataclass(frozen=True, slots=True)
 class Claimed:
     """A job that this worker may run now: its lease is ours, its hash as it stands."""

@@ -3,6 +3,7 @@
 -- A job whose hold is taken goes on running: its own release will find nothing ("not mine"). Rates: forgets starts.
 -- Answer: {holders still there, token, job, worker, token, …}. Event: control.force_released for each
 --- include door
+--- include record
 local instance, wanted, by, why, most = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 local holders = K.holders .. instance
 local tokens
@@ -14,13 +15,10 @@ end
 local answer = {0}
 for _, token in ipairs(tokens) do
   local job, worker, func, queue = '', '', '', ''
-  local raw = redis.call('HGET', K.leases, token)
-  if raw then
-    local ok, lease = pcall(cjson.decode, raw)
-    if ok and type(lease) == 'table' then
-      job, worker = tostring(lease.job or ''), tostring(lease.worker or '')
-      func, queue = tostring(lease['function'] or ''), tostring(lease.queue or '')
-    end
+  local lease = decoded(redis.call('HGET', K.leases, token))
+  if lease then
+    job, worker = tostring(lease.job or ''), tostring(lease.worker or '')
+    func, queue = tostring(lease['function'] or ''), tostring(lease.queue or '')
   end
   slot_remove(K.holders, K.holder_weights, instance, token)
   log('control.force_released',

@@ -4,6 +4,7 @@
 -- Events: function.isolated, error.isolated, key.isolated; the same with .unisolated
 --- include time
 --- include log
+--- include record
 local op, field, record, by, why = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local kind, name = string.sub(field, 1, 2), string.sub(field, 3)
 local fields = {by = by, why = why}
@@ -12,14 +13,14 @@ if kind == 'f:' then fields.f = name elseif kind == 'k:' then fields.c = name el
 local before = redis.call('HGET', K.isolated, field)
 if op == 'set' then
   if redis.call('EXISTS', K.epoch) == 0 then return redis.error_reply('QO MIRROR_MISSING rebuild the settings first') end
-  if before == record then return before end
   redis.call('HSET', K.isolated, field, record)
+  if before and same_record(before, record) then return before end
   log(subjects[kind] .. '.isolated', fields)
   return before
 end
 if not before then return false end
-local ok, old = pcall(cjson.decode, before)
-if record ~= '' and ok and type(old) == 'table' and old.id ~= record then return false end
+local old = decoded(before)
+if record ~= '' and old and old.id ~= record then return false end
 redis.call('HDEL', K.isolated, field)
 log(subjects[kind] .. '.unisolated', fields)
 return before

@@ -3,17 +3,18 @@
 -- (at most 20 a call; each wake looks at 30 waiters at most and leaves the rest to the pump)
 -- Answer: {the record that was there or "", jobs woken}. Error: MIRROR_MISSING. Event: control.limit_changed
 --- include door
+--- include record
 local op, control, record, by, why = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local before = redis.call('HGET', K.overrides, control) or ''
 if op == 'set' then
   if redis.call('EXISTS', K.epoch) == 0 then return redis.error_reply('QO MIRROR_MISSING rebuild the settings first') end
-  if before ~= record then
-    redis.call('HSET', K.overrides, control, record)
+  redis.call('HSET', K.overrides, control, record)
+  if not same_record(before, record) then
     log('control.limit_changed', {c = control, by = by, why = why})
   end
 elseif op == 'lift' and before ~= '' then
-  local ok, old = pcall(cjson.decode, before)
-  if record == '' or not ok or type(old) ~= 'table' or old.id == record then
+  local old = decoded(before)
+  if record == '' or not old or old.id == record then
     redis.call('HDEL', K.overrides, control)
     log('control.limit_changed', {c = control, by = by, why = why})
   end

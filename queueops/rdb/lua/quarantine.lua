@@ -1,13 +1,17 @@
 -- quarantine.lua: an operator sets one open job aside. A running one is refused.
--- ARGV: job id, by, why
+-- ARGV: job id, by, why, id of the call ("" = none): repeated with the same one, it answers "done" again
 -- Answer: {"done" | "skipped" | "gone", why, queue}. Events: those of quarantine_job
 --- include door
 --- include withdraw
-local id, by, why = ARGV[1], ARGV[2], ARGV[3]
+local id, by, why, call = ARGV[1], ARGV[2], ARGV[3], ARGV[4] or ''
 local got = redis.call('HMGET', K.rq_job .. id, 'status', 'data', 'origin', F.func, F.parked, F.claims, 'dependency_ids')
 local status, queue, func = got[1], got[3] or '', got[4] or ''
 if not status and not got[2] then return {'gone', 'there is no job with this id', ''} end
-if redis.call('ZSCORE', K.quarantined .. queue, id) then return {'skipped', 'already quarantined', queue} end
+if redis.call('ZSCORE', K.quarantined .. queue, id) then
+  local info = decoded(redis.call('HGET', K.quarantine_info, id))
+  if call ~= '' and info and info.call == call then return {'done', '', queue} end
+  return {'skipped', 'already quarantined', queue}
+end
 local token = redis.call('HGET', K.running, id)
 if token or status == 'started' then
   local lease = token and decoded(redis.call('HGET', K.leases, token))
@@ -22,4 +26,7 @@ if status ~= 'queued' and status ~= 'scheduled' and status ~= 'deferred' and sta
 end
 withdraw(id, queue, got[5], got[6], got[7])
 quarantine_job(id, queue, func, 'operator', 'by ' .. by .. ': ' .. why)
+-- as text: the encoder would round the time
+local info = redis.call('HGET', K.quarantine_info, id)
+redis.call('HSET', K.quarantine_info, id, string.sub(info, 1, -2) .. ',"call":' .. cjson.encode(call) .. '}')
 return {'done', '', queue}

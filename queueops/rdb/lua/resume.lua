@@ -3,13 +3,14 @@
 -- Answer: {1 when a record went, jobs let in, jobs still in the line}
 -- Events: queue.resumed, function.resumed, all.resumed; job.woken for each job let in
 --- include door
+--- include record
 local field, id, by, why, most = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 local kind, name = string.sub(field, 1, 2), string.sub(field, 3)
 local raw = redis.call('HGET', K.paused, field)
 local went = 0
 if raw then
-  local ok, record = pcall(cjson.decode, raw)
-  if id == '' or not ok or type(record) ~= 'table' or record.id == id then went = 1 end
+  local record = decoded(raw)
+  if id == '' or not record or record.id == id then went = 1 end
 end
 if went == 1 then
   redis.call('HDEL', K.paused, field)

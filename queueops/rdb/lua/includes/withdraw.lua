@@ -1,12 +1,7 @@
 -- withdraw(id, queue, parked, claims): an open, not running job leaves every place where it waits: list (all its
 -- occurrences), registries, line, offers; whoever stands behind it in a line is woken. The hash stays.
 -- needs: time log count slots controls pauses bell line
-local function decoded(raw)
-  if not raw or raw == '' then return nil end
-  local ok, value = pcall(cjson.decode, raw)
-  if ok and type(value) == 'table' then return value end
-  return nil
-end
+--- include record
 local function leave_dependencies(id, dependencies)
   for _, parent in ipairs(decoded(dependencies) or {}) do
     if type(parent) == 'string' then redis.call('SREM', K.rq_job .. parent .. ':dependents', id) end

@@ -1,0 +1,11 @@
+-- decoded(raw): the table behind a JSON text, nil when it is none; same_record(a, b): do both carry the same id?
+local function decoded(raw)
+  if not raw or raw == '' then return nil end
+  local ok, value = pcall(cjson.decode, raw)
+  if ok and type(value) == 'table' then return value end
+  return nil
+end
+local function same_record(a, b)
+  a, b = decoded(a), decoded(b)
+  return a ~= nil and b ~= nil and a.id == b.id
+end
