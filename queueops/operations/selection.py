@@ -13,6 +13,7 @@ from queueops.models import QuarantinedJob
 from queueops.operations import copies
 from queueops.operations.errors import OperationError
 from queueops.operations.names import check_queue
+from queueops.operations.text import cleaned
 from queueops.rdb.client import default_server, servers
 
 MOST_IDS = 10_000
@@ -50,6 +51,9 @@ class Selection:
             raise OperationError("Name the jobs, or give a filter.", "nothing_selected")
         if self.everything and conditions:
             raise OperationError("Everything takes no filter.", "bad_selection")
+        for job_id in self.job_ids:
+            if cleaned(job_id, 255) != job_id:
+                raise OperationError(f"{job_id[:80]!r} is no id that can be written down exactly.", "bad_id")
         if len(self.job_ids) > MOST_IDS:
             raise OperationError(f"At most {MOST_IDS} ids at once; use a filter.", "too_many")
         return self

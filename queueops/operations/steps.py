@@ -67,7 +67,7 @@ def discard(server: Server, job_id: str, batch: str, by: str, why: str) -> tuple
 
 def quarantine(server: Server, job_id: str, batch: str, by: str, why: str) -> tuple[str, str]:
     """Set an open job aside."""
-    return _answer(run(server, "quarantine", job_id, by, why))
+    return _answer(run(server, "quarantine", job_id, by, why, batch))
 
 
 def requeue(server: Server, job_id: str, batch: str, by: str, why: str) -> tuple[str, str]:
