@@ -47,6 +47,7 @@ class Primitive:
             burst=control.burst,
             text=text,
         )
+        self._claim_text = self._claim.encoded()
 
     @property
     def connection(self) -> Any:

@@ -111,7 +111,7 @@ class Holding(Primitive):
                 int(wait),
                 since,
                 owner(),
-                self._claim.encoded(),
+                self._claim_text,
             )
         except scripts.ScriptError as error:
             if error.code == "TOKEN_OF_JOB":

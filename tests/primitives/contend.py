@@ -1,6 +1,6 @@
 """One of several processes that fight for a semaphore. Who is inside is marked in a shared file, outside Redis.
 
-usage: contend.py REDIS_URL FILE SLOT LIMIT SECONDS  (prints admissions, refusals and admissions beyond the limit)
+usage: contend.py REDIS_URL FILE SLOT LIMIT ROUNDS  (prints admissions, refusals and admissions beyond the limit)
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import redis
 from queueops import NotAcquired, Semaphore
 
 
-def main(url: str, file: str, slot: int, limit: int, seconds: float) -> dict[str, int]:
+def main(url: str, file: str, slot: int, limit: int, rounds: int) -> dict[str, int]:
     connection = redis.Redis.from_url(url)
     semaphore = Semaphore("contended", limit, connection=connection)
     chance = random.Random(slot)
@@ -33,8 +33,7 @@ def main(url: str, file: str, slot: int, limit: int, seconds: float) -> dict[str
             done["over"] += sum(inside[:]) > limit
             inside[slot] = 0
 
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        for _ in range(rounds):
             way = chance.random()
             token = f"{slot}-{chance.getrandbits(64):x}"
             if way < 0.5:
@@ -57,4 +56,4 @@ def main(url: str, file: str, slot: int, limit: int, seconds: float) -> dict[str
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5]))))
+    print(json.dumps(main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5]))))

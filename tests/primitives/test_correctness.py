@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.support import ROOT
 
-PROCESSES, LIMIT, SECONDS = 8, 3, 2.5
+PROCESSES, LIMIT, ROUNDS = 8, 3, 100
 
 
 def test_scenario_8_no_admission_beyond_the_limit(
@@ -27,7 +27,7 @@ def test_scenario_8_no_admission_beyond_the_limit(
                 str(shared),
                 str(slot),
                 str(LIMIT),
-                str(SECONDS),
+                str(ROUNDS),
             ],
             stdout=subprocess.PIPE,
             text=True,
@@ -36,7 +36,7 @@ def test_scenario_8_no_admission_beyond_the_limit(
         )
         for slot in range(PROCESSES)
     ]
-    results = [json.loads(child.communicate(timeout=60)[0]) for child in children]
+    results = [json.loads(child.communicate(timeout=120)[0]) for child in children]
     total = {name: sum(result[name] for result in results) for name in results[0]}
     assert total["over"] == 0, total
     assert total["admitted"] > 100, total
