@@ -70,20 +70,20 @@ class TenReader:
     def __init__(self, keys: Keys, events: Sequence[str]) -> None:
         self._keys = keys
         self.events = tuple(events)
-        self._closed: dict[str, dict[int, tuple[int | None, ...]]] = {}
-        self._open: dict[str, tuple[int | None, ...]] = {}
+        self._closed: dict[str, dict[int, tuple[int, ...] | None]] = {}
+        self._open: dict[str, tuple[int, ...] | None] = {}
+        self._minutes: dict[str, dict[tuple[tuple[str, ...], int], int]] = {}
         self._asked: list[tuple[int, list[str], Slot]] = []
         self._now = 0.0
         self._since: int | None = None
 
     def plan(self, batch: Batch, queues: Sequence[str], now: int, since: int | None, span: int = TEN_KEPT) -> None:
         """Add the reads for the last ``span`` seconds up to ``now`` (µs), newest first, within the budget."""
+        before = floor_to(self._now, TEN)
         self._now, self._since, self._asked = now / US, since, []
         current = floor_to(self._now, TEN)
-        wanted = set(queues)
-        self._closed = {
-            q: {s: v for s, v in self._closed.get(q, {}).items() if s >= current - TEN_KEPT} for q in wanted
-        }
+        if current != before or self._closed.keys() != set(queues):
+            self._forget(set(queues), current - TEN_KEPT)
         left = READ_BUDGET
         for start in range(current, current - span - TEN, -TEN):
             missing = [q for q in queues if start == current or start not in self._closed[q]]
@@ -96,6 +96,10 @@ class TenReader:
             slot = batch.call("hmget", self._keys.of("ten", str(start)), fields)
             self._asked.append((start, missing, slot))
 
+    def _forget(self, wanted: set[str], oldest: int) -> None:
+        self._closed = {q: {s: v for s, v in self._closed.get(q, {}).items() if s >= oldest} for q in wanted}
+        self._minutes = {q: {k: v for k, v in self._minutes.get(q, {}).items() if k[1] >= oldest} for q in wanted}
+
     def absorb(self) -> None:
         """Take the answers of the batch that :meth:`plan` filled."""
         width = len(self.events)
@@ -107,34 +111,46 @@ class TenReader:
                 continue
             known = is_known(start, TEN, self._since)
             for i, queue in enumerate(queues):
-                got = [number(value) for value in raw[i * width : (i + 1) * width]]
+                got = raw[i * width : (i + 1) * width]
                 counted = known or any(value is not None for value in got)
-                values = tuple((max(0, v) if v is not None else 0) if counted else None for v in got)
+                values = tuple(max(0, number(value) or 0) if value else 0 for value in got) if counted else None
                 if start == current:
                     self._open[queue] = values
                 else:
                     self._closed[queue][start] = values
         self._asked = []
 
-    def _sum(self, queue: str, start: int, picks: Sequence[int]) -> int | None:
-        return _picked(self._closed.get(queue, {}).get(start), picks)
+    def _sum(self, queue: str, starts: Iterable[int], events: tuple[str, ...]) -> int | None:
+        """Events in closed buckets; ``None`` if one of them is a gap."""
+        closed, picks, total = self._closed.get(queue, {}), self._picks(events), 0
+        for start in starts:
+            values = closed.get(start)
+            if values is None:
+                return None
+            for i in picks:
+                total += values[i]
+        return total
 
     def _picks(self, events: Iterable[str]) -> list[int]:
         return [self.events.index(event) for event in events]
 
+    def _unfinished(self, queue: str, events: Iterable[str]) -> int | None:
+        values = self._open.get(queue)
+        return None if values is None else sum(values[i] for i in self._picks(events))
+
     def rate(self, queue: str, events: Iterable[str], window: int = 60) -> Rate:
         """Events in the last ``window`` seconds of closed buckets and the current one, over the time really known."""
-        picks = self._picks(events)
+        chosen = tuple(events)
         current = floor_to(self._now, TEN)
         begun = None if self._since is None else self._since / US
         count, seconds = 0, 0.0
         for start in range(current - window, current, TEN):
-            got = self._sum(queue, start, picks)
+            got = self._sum(queue, (start,), chosen)
             if got is None:
                 continue
             count += got
             seconds += TEN if begun is None else min(TEN, max(0.0, start + TEN - begun)) or TEN
-        got = _picked(self._open.get(queue), picks)
+        got = self._unfinished(queue, chosen)
         if got is not None:
             count += got
             seconds += self._now - max(current, begun or 0)
@@ -142,33 +158,27 @@ class TenReader:
 
     def minutes(self, queue: str, events: Iterable[str], n: int = 60) -> Series:
         """Counts of the last ``n`` whole minutes, ending with the newest closed 10 s bucket."""
-        picks = self._picks(events)
+        chosen = tuple(events)
         end = floor_to(self._now, TEN)
         first = end - n * 60
-        values: list[int | None] = []
-        for minute in range(first, end, 60):
-            got = [self._sum(queue, start, picks) for start in range(minute, minute + 60, TEN)]
-            values.append(None if any(v is None for v in got) else sum(v for v in got if v is not None))
-        return Series(first, 60, tuple(values))
+        return Series(first, 60, tuple(self._minute(queue, start, chosen) for start in range(first, end, 60)))
+
+    def _minute(self, queue: str, start: int, events: tuple[str, ...]) -> int | None:
+        """A minute of closed buckets, summed up once."""
+        known = self._minutes.get(queue, {})
+        found = known.get((events, start))
+        if found is None:
+            found = self._sum(queue, range(start, start + 60, TEN), events)
+            if found is not None:
+                known[events, start] = found
+        return found
 
     def clock_minutes(self, queue: str, events: Iterable[str], n: int = 60) -> Series:
         """Counts of the last ``n`` minutes of the clock; the last is unfinished, ``partial`` seconds of it are over."""
-        picks = self._picks(events)
+        chosen = tuple(events)
         last = floor_to(self._now, 60)
         first, current = last - (n - 1) * 60, floor_to(self._now, TEN)
-        values: list[int | None] = []
-        for minute in range(first, last + 60, 60):
-            starts = range(minute, min(minute + 60, current), TEN)
-            got = [self._sum(queue, start, picks) for start in starts]
-            if minute == last:
-                now_values = self._open.get(queue)
-                got.append(_picked(now_values, picks))
-            values.append(None if any(v is None for v in got) else sum(v for v in got if v is not None))
+        values = [self._minute(queue, start, chosen) for start in range(first, last, 60)]
+        closed, unfinished = self._sum(queue, range(last, current, TEN), chosen), self._unfinished(queue, chosen)
+        values.append(None if closed is None or unfinished is None else closed + unfinished)
         return Series(first, 60, tuple(values), self._now - last)
-
-
-def _picked(values: tuple[int | None, ...] | None, picks: Sequence[int]) -> int | None:
-    if values is None:
-        return None
-    got = [values[i] for i in picks]
-    return None if any(v is None for v in got) else sum(v for v in got if v is not None)
