@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from queueops.models import Pause
@@ -56,12 +57,16 @@ def pause(kind: str, name: str = "", *, actor: str, reason: str, seconds: float 
 
 
 def resume(kind: str, name: str = "", *, actor: str, reason: str) -> Change:
-    """Lift one pause. ``all`` lifts the pause of everything; queues and functions paused by name stay paused."""
+    """Lift one pause. ``all`` lifts the pause of everything; queues and functions paused by name stay paused.
+
+    ``notes`` of the result name the pauses that still hold it, or a part of it.
+    """
     row = active(MIRROR, _row(kind, name))
     if row is None:
         raise _not_paused(kind, name)
     checked_reason(reason)
-    return lift(MIRROR, row, verb="resume", target=target(kind, name), actor=actor, reason=reason)
+    done = lift(MIRROR, row, verb="resume", target=target(kind, name), actor=actor, reason=reason)
+    return replace(done, notes=_still_paused(kind))
 
 
 def _row(kind: str, name: str) -> Pause:
@@ -74,6 +79,14 @@ def _row(kind: str, name: str) -> Pause:
 
 def _clock(row: Pause) -> Server:
     return server_of(row.name) if row.kind == "queue" else default_server()
+
+
+def _still_paused(kind: str) -> tuple[str, ...]:
+    """Pauses that still hold what was resumed, or a part of it; at most 20."""
+    others = Pause.objects.filter(slot__isnull=False)
+    if kind != "all":
+        others = others.filter(kind="all")
+    return tuple(target(other.kind, other.name) for other in others.order_by("kind", "name")[:20])
 
 
 def _not_paused(kind: str, name: str) -> OperationError:

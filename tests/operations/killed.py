@@ -1,6 +1,7 @@
 """A process that kills itself in the middle of a verb: ``python -m tests.operations.killed VERB WHERE``.
 
-WHERE is ``before`` (the SQL rows are there, Redis knows nothing) or ``after`` (Redis knows, SQL does not know that yet).
+WHERE is ``before`` (the SQL rows are there, Redis knows nothing) or
+``after`` (Redis knows, SQL does not know that yet).
 """
 
 from __future__ import annotations

@@ -1,0 +1,168 @@
+"""The commands: one JSON object on stdout; one line and a status on failure; a row for every change."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from queueops.models import Intervention
+from queueops.rdb.keys import control_id
+from tests.scripts.kit import Doors, K, claim
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], doors: Doors) -> Run:
+    """Run a verb with ``--json``; the answer, or ``(status, line on stderr)``."""
+
+    def go(*args: str, json_: bool = True) -> Any:
+        capsys.readouterr()
+        status = 0
+        try:
+            call_command("queueops", *args, *(["--json"] if json_ else []))
+        except SystemExit as end:
+            status = int(end.code or 0)
+        out, err = capsys.readouterr()
+        if not json_:
+            return out.strip()
+        answer = json.loads(out) if out else err.strip()
+        return (status, answer) if status else answer
+
+    return go
+
+
+@pytest.fixture
+def disk(doors: Doors) -> None:
+    definition = {"kind": "semaphore", "name": "disk", "limit": 1, "per": 0, "strategy": "sliding", "burst": 0}
+    doors.redis.hset(K.static("controls"), control_id("semaphore", "disk"), json.dumps(definition))
+
+
+def test_pause_and_resume(run: Run, doors: Doors) -> None:
+    answer = run("pause", "--queue", "default", "--for", "30m", "--reason", "deploy")
+    assert (answer["paused"], answer["replaced"]) == ("queue default", False)
+    assert answer["until"]
+    doors.enqueue()
+    assert doors.start() is None
+    assert run("resume", "--queue", "default", "--reason", "done")["resumed"] == "queue default"
+    assert doors.start()
+    assert run("pause", "--all", "--reason", "x")["kind"] == "all"
+    assert run("resume", "--all", "--reason", "x")["kind"] == "all"
+    assert Intervention.objects.count() == 4
+    assert Intervention.objects.order_by("id")[0].reason == "deploy"
+
+
+def test_resume_all_says_what_stays_paused(run: Run, doors: Doors) -> None:
+    run("pause", "--queue", "low", "--reason", "x")
+    run("pause", "--all", "--reason", "x")
+    assert run("resume", "--all", "--reason", "x")["still_paused"] == ["queue low"]
+    text = run("pause", "--queue", "low", "--reason", "x", json_=False)
+    assert text == "paused queue low until somebody lifts it"
+
+
+def test_isolate_limit_and_release(run: Run, doors: Doors, disk: None) -> None:
+    doors.enqueue(function="app.f")
+    assert run("isolate", "--function", "app.f", "--reason", "x")["isolated"] == "function app.f"
+    assert run("unisolate", "--function", "app.f", "--reason", "x")["unisolated"] == "function app.f"
+    assert run("isolate", "--key", "disk=eu", "--reason", "x")["isolated"] == "key disk=eu"
+    assert run("unisolate", "--key", "disk=eu", "--reason", "x")
+    assert run("isolate", "--error", "abcdef12", "--reason", "x")
+    answer = run("limit", "disk", "4", "--for", "1h", "--reason", "x")
+    assert (answer["control"], answer["limit"], answer["declared"]) == ("semaphore:disk", 4, 1)
+    assert run("limit", "semaphore:disk", "declared", "--reason", "x")["limit"] is None
+    job = doors.enqueue(claim("semaphore", "disk", "eu"), function="app.g")
+    while (found := doors.start()) and found[0] != job:
+        pass
+    answer = run("release", "disk", "--key", "eu", "--token", doors.token, "--reason", "x")
+    assert answer["released"] == [{"token": doors.token[:8], "job": job, "worker": "w1"}]
+    assert Intervention.objects.count() == 8
+    assert not Intervention.objects.filter(reason="").exists()
+
+
+def test_locks(run: Run, doors: Doors, disk: None) -> None:
+    job = doors.enqueue(claim("semaphore", "disk", "eu"))
+    doors.start()
+    waiting = doors.enqueue(claim("semaphore", "disk", "eu"))
+    doors.start()
+    row = run("locks")["locks"][0]
+    assert (row["name"], row["key"], row["used"], row["limit"], row["line"]) == ("disk", "eu", 1, 1, [waiting])
+    assert row["held_by"][0]["job"] == job
+    assert run("locks", "--search", "nothing-like-it")["locks"] == []
+    assert "semaphore disk key eu: 1 of 1, 1 waiting" in run("locks", json_=False)
+
+
+def test_quarantine_replay_discard_requeue(run: Run, doors: Doors) -> None:
+    jobs = [doors.enqueue(function="app.a") for _ in range(3)]
+    answer = run("quarantine", *jobs, "--reason", "bad data")
+    assert (answer["total"], answer["done"]) == (3, 3)
+    answer = run("replay", "--queue", "default", "--function", "app.a", "--reason-like", "bad", "--reason", "fixed")
+    assert (answer["total"], answer["done"], answer["left"]) == (3, 3, 0)
+    new = answer["jobs"][0]["detail"]
+    assert run("discard", new, "--reason", "x")["done"] == 1
+    status, answer = run("requeue", jobs[0], "nobody", "--reason", "x")
+    assert (status, answer["skipped"], answer["gone"]) == (1, 1, 1)
+    text = run("quarantine", "nobody", "--reason", "x", json_=False)
+    assert text.startswith("0 of 1 quarantined, 0 skipped, 1 gone")
+
+
+def test_replay_at_a_rate_and_in_the_background(run: Run, doors: Doors) -> None:
+    run("quarantine", doors.enqueue(), doors.enqueue(), "--reason", "x")
+    assert run("replay", "--all", "--rate", "50", "--background", "--reason", "x")["left"] == 2
+
+
+def test_explain(run: Run, doors: Doors) -> None:
+    job = doors.enqueue()
+    answer = run("explain", job)
+    assert (answer["job_id"], answer["state"], answer["queue"]) == (job, "queued", "default")
+    assert run("explain", "no\nbody\x1b[31m", json_=False).startswith("no body [31m is unknown. No job has this id")
+
+
+def test_status(run: Run, doors: Doors, disk: None) -> None:
+    doors.enqueue()
+    run("pause", "--queue", "default", "--reason", "x")
+    answer = run("status")
+    queue = answer["queues"]["default"]
+    assert queue["open"]["queued"] == 1
+    assert queue["held"] == {"failed": 0, "quarantined": 0}
+    assert queue["paused"]["reason"] == "x"
+    assert {"at", "healthy", "queues", "workers"} <= answer.keys()
+    assert set(answer["workers"]) == {"busy", "idle", "silent"}
+    assert {"oldest_age", "inflow_per_min", "completed_per_min"} <= queue.keys()
+    text = run("status", json_=False)
+    assert "default (paused)" in text
+
+
+@pytest.mark.parametrize(
+    ("args", "line"),
+    [
+        (("pause", "--queue", "defualt", "--reason", "x"), "Close: 'default'"),
+        (("pause", "--queue", "default"), "A reason is required"),
+        (("resume", "--queue", "default", "--reason", "x"), "not paused"),
+        (("limit", "dsik", "2", "--reason", "x"), "Close: 'disk'"),
+        (("release", "disk", "--all", "--reason", "x"), "Nobody holds semaphore:disk"),
+        (("replay", "--reason", "x"), "Name the jobs, or give a filter"),
+        (("replay", "job", "--queue", "default", "--reason", "x"), "not both"),
+        (("unisolate", "--error", "abcdef12", "--reason", "x"), "not isolated"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_a_status(run: Run, disk: None, args: tuple[str, ...], line: str) -> None:
+    status, said = run(*args)
+    assert status == 1
+    assert line in said
+    assert "\n" not in said
+
+
+def test_doctor(run: Run, doors: Doors) -> None:
+    answer = run("doctor")
+    if isinstance(answer, tuple):
+        answer = answer[1]
+    found = {check["check"]: check for check in answer["checks"]}
+    for name in ("settings", "migrations", "redis", "clock", "eviction", "evicted", "appendonly", "settings mirror"):
+        assert found[name]["state"] == "ok", found[name]
+    assert found["workers"]["state"] == "warn"
+    assert found["monitor"]["state"] == "warn"
+    assert "ok" in run("doctor", json_=False)
