@@ -45,7 +45,7 @@ def start(redis: Any, lock: Lock, order: list[str], *names: str) -> list[Waiter]
     for i, name in enumerate(names):
         waiters.append(Waiter(lock, order, name))
         waiters[-1].start()
-        eventually(lambda i=i: callers(redis, lock) == i + 1, 5, "the caller stands in line")
+        eventually(lambda i=i: callers(redis, lock) == i + 1, 20, "the caller stands in line")
     return waiters
 
 
@@ -56,11 +56,11 @@ def test_a_release_hands_over_in_the_order_of_arrival(redis: Any, lock: Lock) ->
     assert lock.acquire("newcomer", 30) is None
     assert lock.release("first")
     for waiter in waiters:
-        assert waiter.entered.wait(5)
+        assert waiter.entered.wait(20)
         assert lock.acquire("newcomer", 30) is None
         waiter.leave.set()
     for waiter in waiters:
-        waiter.join(5)
+        waiter.join(20)
     assert order == ["a", "b", "c"]
     assert callers(redis, lock) == 0
 
@@ -84,7 +84,7 @@ def test_a_waiting_caller_asks_about_once_a_second(
 
 def test_the_end_of_a_lease_lets_the_next_in_where_no_worker_runs(redis: Any, lock: Lock) -> None:
     assert lock.acquire("dead", 0.3)
-    with lock.hold(30, timeout=10) as lease:
+    with lock.hold(30, timeout=30) as lease:
         assert lease.until
 
 
@@ -96,9 +96,9 @@ def test_a_caller_that_vanished_does_not_hold_the_line_up(redis: Any, lock: Lock
     redis.zadd(conf.keys.of("callers", instance), {"ghost": 1})
     redis.zadd(conf.keys.of("callers_seen", instance), {"ghost": 1})
     assert lock.release("first")
-    assert living.entered.wait(5)
+    assert living.entered.wait(20)
     living.leave.set()
-    living.join(5)
+    living.join(20)
     assert callers(redis, lock) == 0
 
 
@@ -109,7 +109,7 @@ def test_an_offer_that_nobody_takes_up_is_free_again(redis: Any, lock: Lock) -> 
     assert lock.release("first")
     assert redis.zscore(conf.keys.of("offers", lock.instance), "killed")
     assert lock.acquire("newcomer", 30) is None
-    with lock.hold(30, timeout=10):
+    with lock.hold(30, timeout=30):
         assert redis.zcard(conf.keys.of("offers", lock.instance)) == 0
 
 
