@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from queueops import Quarantine, RateLimited, WithoutOverlapping, WithSemaphore, controlled
+from queueops import Middleware, Quarantine, RateLimited, WithoutOverlapping, WithSemaphore, controlled
 
 
 @controlled(
@@ -44,3 +44,75 @@ class Report:
 
 @controlled(WithoutOverlapping(key="{shop}"))
 def open_arguments(**options: Any) -> None: ...
+
+
+SEEN: list[Any] = []
+
+
+@controlled(RateLimited("shop-two-an-hour", limit=2, per=3600))
+def limited(number: int) -> None:
+    SEEN.append(number)
+
+
+@controlled(RateLimited("shop-all", limit=100, per=3600), RateLimited("shop-tenant", key="{tenant}", limit=2, per=3600))
+def for_tenant(tenant: str) -> None:
+    SEEN.append(tenant)
+
+
+@controlled(WithSemaphore("shop-per-tenant", key="{tenant}", limit=1))
+def in_turn(tenant: str) -> None:
+    SEEN.append(tenant)
+
+
+@controlled(WithoutOverlapping(key="{book}"))
+def own_lock(book: int) -> None:
+    SEEN.append(("own", book))
+
+
+@controlled(WithoutOverlapping("shop-ledger", key="{book}"))
+def shared_lock(book: int) -> None:
+    SEEN.append(("shared", book))
+
+
+@controlled(WithoutOverlapping("shop-ledger", key="{entry}"))
+def also_shared(entry: int) -> None:
+    SEEN.append(("also", entry))
+
+
+@controlled(WithoutOverlapping("shop-drop", otherwise="drop"))
+def dropping() -> None:
+    SEEN.append("dropped?")
+
+
+@controlled(WithoutOverlapping("shop-return", release_after=600))
+def returning() -> None:
+    SEEN.append("returned?")
+
+
+@controlled(WithoutOverlapping("shop-boom"))
+def raising() -> None:
+    raise ValueError("boom")
+
+
+class Noting(Middleware):
+    """Notes what it sees."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def around(self, job: Any, call_next: Any) -> Any:
+        SEEN.append(f"{self.name} in")
+        try:
+            return call_next()
+        finally:
+            SEEN.append(f"{self.name} out")
+
+    def settled(self, job: Any, outcome: str) -> None:
+        SEEN.append(f"{self.name} {outcome}")
+
+
+@controlled(Noting("a"), Noting("b"))
+def noted(fails: bool) -> str:
+    if fails:
+        raise ValueError("boom")
+    return "done"
