@@ -18,13 +18,16 @@ MINUS = (
 )
 """Open to outside."""
 
-WITHIN = ("started", "parked", "woken", "put_back", "crashed", "retried", "failed_attempt", "adopted")
+WITHIN = ("started", "parked", "woken", "put_back", "crashed", "retried", "failed_attempt")
 """Within open: no change of the stock."""
+
+BESIDE = ("gone", "discarded_held")
+"""Counted beside the ledger: noticed when a job's data are missing; held work given up."""
 
 NEVER_OPEN = ("duplicate", "rejected", "refused")
 """Turned away at the enqueue door."""
 
-ALL = PLUS + MINUS + WITHIN + NEVER_OPEN
+ALL = PLUS + MINUS + WITHIN + NEVER_OPEN + BESIDE
 
-SAMPLED = (*PLUS, "completed", "failed", "failed_attempt", "quarantined", "adopted")
+SAMPLED = (*PLUS, "completed", "failed", "failed_attempt", "quarantined")
 """Read every second for the snapshot's rates."""

@@ -14,7 +14,7 @@ class Ledger:
     """Open work of a queue between two moments.
 
     ``remainder`` is ``None`` when the counters were reset in between: then nothing can be said.
-    ``adopted`` jobs of the time explain as much of a positive remainder.
+    ``gone`` jobs of the time, whose data were found missing, explain as much of a negative one.
     """
 
     queue: str
@@ -22,7 +22,7 @@ class Ledger:
     after: int
     plus: Mapping[str, int]
     minus: Mapping[str, int]
-    adopted: int = 0
+    gone: int = 0
     remainder: int | None = None
 
     @property
@@ -57,7 +57,7 @@ def ledger(
     plus = {event: grown[event] for event in PLUS if grown.get(event)}
     minus = {event: grown[event] for event in MINUS if grown.get(event)}
     remainder = after - before - (sum(plus.values()) - sum(minus.values()))
-    return Ledger(queue, before, after, plus, minus, grown.get("adopted", 0), remainder)
+    return Ledger(queue, before, after, plus, minus, grown.get("gone", 0), remainder)
 
 
 def between(before: QueueCensus, after: QueueCensus) -> Ledger:

@@ -22,6 +22,7 @@ from queueops.telemetry.instances import InstanceInfo, InstanceReader
 from queueops.telemetry.people import Settings, SettingsReader
 from queueops.telemetry.rq_limits import RqHeld
 from queueops.telemetry.snapshot_json import as_json
+from queueops.telemetry.uncounted import Uncounted
 from queueops.telemetry.workers import WorkerInfo, WorkerReader
 
 if TYPE_CHECKING:
@@ -30,8 +31,23 @@ if TYPE_CHECKING:
 VERSION = 1
 STALE_AFTER = 10.0
 """Seconds after which a snapshot says nothing about now."""
+FRESH = 3.0
+"""Seconds in which the monitor's snapshot is as good as one made now."""
 CONTROLS = 100
 """Instances judged in a snapshot, newest changed first."""
+
+
+@dataclass(slots=True)
+class Memory:
+    """What one observer remembers from snapshot to snapshot: closed buckets and uncounted inflow."""
+
+    tens: TenReader
+    uncounted: Uncounted
+
+
+def new_memory(keys: Keys | None = None) -> Memory:
+    """The memory of an observer that starts now."""
+    return Memory(TenReader(keys or conf.keys, SAMPLED), Uncounted())
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +59,7 @@ class Facts:
     names: QueueNames
     census: Census
     tens: TenReader
+    uncounted: Uncounted
     settings: Settings
     workers: tuple[WorkerInfo, ...]
     workers_known: int
@@ -53,10 +70,11 @@ class Facts:
     conflicts: int
 
 
-def gather(server: Server, tens: TenReader | None = None, keys: Keys | None = None) -> Facts:
-    """Read everything in three round trips. ``tens`` remembers closed buckets from one call to the next."""
-    keys = keys or conf.keys
-    tens = tens or TenReader(keys, SAMPLED)
+def gather(server: Server, memory: Memory | None = None) -> Facts:
+    """Read everything in three round trips."""
+    keys = conf.keys
+    memory = memory or new_memory(keys)
+    tens = memory.tens
     first = Batch(server.connection)
     time, epoch = first.call("time"), first.call("get", keys.static("epoch"))
     counting = first.call("get", keys.static("counting_since"))
@@ -83,12 +101,15 @@ def gather(server: Server, tens: TenReader | None = None, keys: Keys | None = No
     census.heads(third)
     controls.stock(third, now)
     third.run()
+    counted = census.result(now)
+    memory.uncounted.add(counted)
     return Facts(
         at=now,
         server=server.alias,
         names=names,
-        census=census.result(now),
+        census=counted,
         tens=tens,
+        uncounted=memory.uncounted,
         settings=settings.result(now),
         workers=tuple(people.rows(now, frozenset(names.names))),
         workers_known=people.known,
@@ -100,9 +121,15 @@ def gather(server: Server, tens: TenReader | None = None, keys: Keys | None = No
     )
 
 
-def snapshot(server: Server, *, tens: TenReader | None = None, seq: int = 0) -> dict[str, Any]:
-    """A fresh snapshot as the JSON object of the shared format."""
-    return as_json(gather(server, tens), seq)
+def snapshot(server: Server, *, memory: Memory | None = None, seq: int = 0) -> dict[str, Any]:
+    """A fresh snapshot as the JSON object of the shared format. One without ``memory`` knows no uncounted inflow."""
+    return as_json(gather(server, memory), seq)
+
+
+def current(server: Server) -> dict[str, Any]:
+    """The monitor's snapshot while it is fresh, else one made now: what a command shows."""
+    got, age = latest(server)
+    return got if age is not None and age < FRESH else snapshot(server)
 
 
 def unknown(server: str, why: str) -> dict[str, Any]:

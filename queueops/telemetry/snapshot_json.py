@@ -7,8 +7,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from queueops.conf import conf
-from queueops.telemetry.buckets import TenReader
+from queueops.telemetry.buckets import TEN, Rate, TenReader, floor_to
 from queueops.telemetry.census import QueueCensus
+from queueops.telemetry.clock import US
 from queueops.telemetry.events import PLUS
 from queueops.telemetry.health import Health, QueueState, judge
 from queueops.telemetry.needs import find
@@ -28,12 +29,32 @@ def _per_minute(tens: TenReader, name: str, events: Sequence[str]) -> float | No
     return _rounded(tens.rate(name, events).per_minute)
 
 
+def _inflow(facts: Facts, name: str) -> tuple[float | None, float | None]:
+    """``(everything that came in, what of it no door counted)`` per minute."""
+    rate = facts.tens.rate(name, PLUS)
+    if rate.per_minute is None:
+        return None, None
+    more = facts.uncounted.since(name, floor_to(facts.at / US, TEN) - 60, facts.at // US + 1)
+    return _rounded(Rate(rate.count + more, rate.seconds).per_minute), _rounded(Rate(more, rate.seconds).per_minute)
+
+
+def _spark(facts: Facts, name: str) -> dict[str, Any]:
+    """The last 60 whole minutes, the last of them up to ``end`` (epoch seconds)."""
+    inflow, completed = facts.tens.minutes(name, PLUS), facts.tens.minutes(name, ("completed",))
+    return {
+        "in": facts.uncounted.minutes(name, inflow.start, inflow.values),
+        "out": list(completed.values),
+        "end": completed.start + 60 * len(completed.values),
+    }
+
+
 def _until(notice: Notice | None) -> dict[str, Any] | None:
     return None if notice is None else {"until": notice.until, "by": notice.by, "reason": notice.reason}
 
 
 def _queue(facts: Facts, queue: QueueCensus, serving: Sequence[WorkerInfo]) -> dict[str, Any]:
     tens, name = facts.tens, queue.name
+    inflow, uncounted = _inflow(facts, name)
     return {
         "name": name,
         "max_age": conf.max_age(name),
@@ -41,22 +62,19 @@ def _queue(facts: Facts, queue: QueueCensus, serving: Sequence[WorkerInfo]) -> d
         "oldest_job": queue.oldest_job,
         "open": asdict(queue.open),
         "held": asdict(queue.held),
-        "inflow_per_min": _per_minute(tens, name, PLUS),
+        "inflow_per_min": inflow,
+        "uncounted_per_min": uncounted,
         "completed_per_min": _per_minute(tens, name, ("completed",)),
         "failed_per_min": _per_minute(tens, name, ("failed",)),
         "failed_attempts_per_min": _per_minute(tens, name, ("failed_attempt",)),
         "quarantined_per_min": _per_minute(tens, name, ("quarantined",)),
-        "adopted_per_min": _per_minute(tens, name, ("adopted",)),
         "totals": dict(queue.totals or {}),
         "paused": _until(facts.settings.pause_of(name)),
         "workers": {
             "busy": sum(1 for w in serving if w.state == "busy"),
             "idle": sum(1 for w in serving if w.state == "idle"),
         },
-        "spark": {
-            "in": list(tens.minutes(name, PLUS).values),
-            "out": list(tens.minutes(name, ("completed",)).values),
-        },
+        "spark": _spark(facts, name),
         "error": queue.error,
     }
 

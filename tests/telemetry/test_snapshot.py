@@ -9,9 +9,7 @@ import rq
 
 from queueops.rdb.client import Server
 from queueops.rdb.keys import SEP, Keys
-from queueops.telemetry.buckets import TenReader
-from queueops.telemetry.events import SAMPLED
-from queueops.telemetry.snapshot import dumps, latest, snapshot
+from queueops.telemetry.snapshot import dumps, latest, new_memory, snapshot
 
 US = 1_000_000
 QUEUE_FIELDS = {
@@ -166,8 +164,7 @@ def test_rates_come_from_the_buckets(redis: Any, mirrored: Server, keys: Keys, n
             keys.of("ten", str(start)),
             mapping={f"q{SEP}accepted": 30, f"q{SEP}replayed": 10, f"q{SEP}completed": 20, f"q{SEP}failed_attempt": 5},
         )
-    tens = TenReader(keys, SAMPLED)
-    (queue,) = snapshot(mirrored, tens=tens)["queues"]
+    (queue,) = snapshot(mirrored)["queues"]
     # up to 10 s of the current bucket count as time with nothing
     assert 200 <= queue["inflow_per_min"] <= 240
     assert 100 <= queue["completed_per_min"] <= 120
@@ -234,3 +231,31 @@ def test_the_state_of_the_monitor_is_judged(redis: Any, mirrored: Server, keys: 
     assert any("copy_quarantine fails" in text for text in texts)
     assert any("trim has not run for 15 min" in text for text in texts)
     assert "maxmemory-policy is allkeys-lru" in texts
+
+
+def test_jobs_of_plain_rq_count_as_inflow(redis: Any, mirrored: Server, keys: Keys, now: Callable[[], int]) -> None:
+    redis.set(keys.static("counting_since"), now() - 7200 * US)
+    redis.zadd(keys.static("queues"), {"q": 1})
+    memory = new_memory()
+    snapshot(mirrored, memory=memory)
+    for _ in range(12):
+        rq.Queue("q", connection=redis).enqueue("os.getcwd")
+    (queue,) = snapshot(mirrored, memory=memory)["queues"]
+    assert 9 <= queue["uncounted_per_min"] <= 12
+    assert queue["inflow_per_min"] == queue["uncounted_per_min"]
+    assert snapshot(mirrored)["queues"][0]["uncounted_per_min"] == 0
+
+
+def test_jobs_deleted_behind_our_back_are_no_negative_inflow(
+    redis: Any, mirrored: Server, keys: Keys, now: Callable[[], int]
+) -> None:
+    redis.set(keys.static("counting_since"), now() - 7200 * US)
+    redis.zadd(keys.static("queues"), {"q": 1})
+    jobs = [rq.Queue("q", connection=redis).enqueue("os.getcwd") for _ in range(5)]
+    memory = new_memory()
+    snapshot(mirrored, memory=memory)
+    for job in jobs:
+        job.delete()
+    (queue,) = snapshot(mirrored, memory=memory)["queues"]
+    assert (queue["uncounted_per_min"], queue["inflow_per_min"]) == (0, 0)
+    assert queue["completed_per_min"] == 0
