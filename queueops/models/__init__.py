@@ -7,7 +7,6 @@ from queueops.models.isolation import Isolation
 from queueops.models.override import Override
 from queueops.models.pause import Pause
 from queueops.models.quarantine import QuarantinedJob
-from queueops.models.queue_setting import QueueSetting
 from queueops.models.setting import ACTIVE, Setting, SettingState
 
 __all__ = [
@@ -20,7 +19,6 @@ __all__ = [
     "Override",
     "Pause",
     "QuarantinedJob",
-    "QueueSetting",
     "Setting",
     "SettingState",
 ]

@@ -15,7 +15,7 @@ PERMISSIONS = (
 
 
 class Intervention(models.Model):
-    """The audit row of a verb. It is written before Redis is touched, and never deleted by us."""
+    """The audit row of a verb. It is written before Redis is touched, and kept for ``HISTORY_DAYS``."""
 
     class State(models.TextChoices):
         APPLYING = "applying", "applying"

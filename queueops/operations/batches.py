@@ -107,12 +107,12 @@ def work(*, seconds: float) -> int:
     return items
 
 
-def stop(pk: str, *, by: str = "") -> Batch:
-    """Leave the rest of a batch undone. What was done stays done."""
+def stop(pk: str, *, by: str = "", reason: str = "") -> Batch:
+    """Leave the rest of a batch undone. What was done stays done. Its intervention says who stopped it and why."""
     with transaction.atomic():
         batch = Batch.objects.select_for_update().get(pk=pk)
         if batch.state == Batch.State.RUNNING:
-            _close(batch, Batch.State.STOPPED, by)
+            _close(batch, Batch.State.STOPPED, by, reason)
     return batch
 
 
@@ -239,11 +239,13 @@ def _wait(batch: Batch, owner: str, seconds: float) -> bool:
     return True
 
 
-def _close(batch: Batch, state: Any, by: str) -> None:
+def _close(batch: Batch, state: Any, by: str, why: str = "") -> None:
     Batch.objects.filter(pk=batch.pk).update(state=state, finished=timezone.now())
     batch.state = state
     after = {"done": batch.done, "skipped": batch.skipped, "gone": batch.gone, "total": batch.total}
     after |= {"reasons": batch.reasons, "state": state}
+    if why:
+        after["stopped_because"] = cleaned(why, 2000)
     Intervention.objects.filter(pk=batch.intervention_id).update(
         state=Intervention.State.DONE, after=after, ended_at=timezone.now(), ended_by=by
     )

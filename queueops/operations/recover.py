@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from queueops.conf import conf
 from queueops.models import ACTIVE, Batch, Intervention, Setting, SettingState
-from queueops.operations import batches, interventions, isolations, limits, pauses, protocol
+from queueops.operations import batches, interventions, isolations, limits, pauses, protocol, retention
 from queueops.operations.clock import now_us, to_datetime
 from queueops.operations.protocol import Mirror
 from queueops.rdb.client import Server, default_server, servers
@@ -41,6 +41,7 @@ class Recovered:
     corrected: int = 0
     failed: int = 0
     batch_items: int = 0
+    pruned: int = 0
     errors: tuple[str, ...] = ()
 
 
@@ -63,7 +64,7 @@ def recover(*, batch_seconds: float = 0.4) -> Recovered:
     except Exception as error:
         logger.warning("recover: batches: %s", error)
         done = replace(done, errors=(*done.errors, f"batches: {error}"))
-    return done
+    return replace(done, pruned=retention.prune())
 
 
 def _end_timed(mirror: Mirror[Any], done: Recovered) -> Recovered:
