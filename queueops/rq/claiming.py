@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
@@ -84,6 +83,7 @@ class Claiming(Settling):
             self._state = WorkerStatus.BUSY
             self.token = self.token if self._unanswered else uuid4().hex
             self._unanswered = True
+            asked = time.monotonic()
             answer = doors.claim(
                 self.connection,
                 self.name,
@@ -95,14 +95,17 @@ class Claiming(Settling):
                 idle=idle,
                 worker_ttl=self.worker_ttl + 60,
             )
-            self._unanswered = False
             self.previous = ""
             self.alive_at = time.monotonic()
             if isinstance(answer, doors.Claimed):
+                self.slow_claim = self.alive_at - asked > conf.LEASE / 10
+                # if Redis falls silent before the job is ready, the same token asks for it again
                 found = self._accepted(answer)
+                self._unanswered = False
                 if found is not None:
                     return found
                 continue
+            self._unanswered = False
             self.set_state(WorkerStatus.IDLE)
             if self._stop_requested:
                 raise StopRequested
@@ -132,28 +135,20 @@ class Claiming(Settling):
             job.restore(answer.fields)
             job.origin = answer.queue
         except Exception as error:
-            self.log.exception("Worker %s: cannot decode job %s", self.name, answer.job_id)
-            self.settle_or_leave(
-                "failed",
-                quarantine=1,
-                kind="undecodable",
-                reason=f"cannot decode: {type(error).__name__}: {error}"[:500],
-            )
+            self._set_aside(answer.job_id, "undecodable", f"cannot decode: {type(error).__name__}: {error}")
             return None
         if self.simple and job.timeout == -1:
-            self.settle_or_leave(
-                "failed",
-                quarantine=1,
-                kind="timeout",
-                reason="has no timeout: a simple worker could not give its lease an end; run it in a forking worker",
-            )
+            why = "has no timeout: a simple worker could not give its lease an end; run it in a forking worker"
+            self._set_aside(job.id, "timeout", why)
             return None
         if answer.adopt and not self._adopt(job, answer):
             return None
         self.hooks = self._hooks_of(job)
         self.publish()
         self.span = min([conf.LEASE, *self._leases(job)])
-        self.renew_at = self.alive_at + self.span / 3
+        self.lease_until = self.alive_at + self.span
+        # how much of the lease is left after a slow answer, the first renewal tells
+        self.renew_at = self.alive_at if self.slow_claim else self.alive_at + self.span / 3
         execution = Execution(self.token, job.id, self.connection, self.name)
         execution._job = job
         self.executions[execution.id] = execution
@@ -162,6 +157,11 @@ class Claiming(Settling):
         self.reorder_queues(reference_queue=queue)
         self.log.info("Worker %s: %s: %s (%s)", self.name, answer.queue, job.function or "?", job.id)
         return job, queue
+
+    def _set_aside(self, job_id: str, kind: str, reason: str) -> None:
+        """Quarantine the job in hand instead of running it."""
+        self.log.error("Worker %s: job %s goes to quarantine: %s", self.name, job_id, reason)
+        self.settle_or_leave("failed", quarantine=1, kind=kind, reason=reason[:500])
 
     def _hooks_of(self, job: Job) -> tuple[Middleware, ...]:
         """Found by the function's name: the arguments are read in the work horse alone."""
@@ -185,15 +185,14 @@ class Claiming(Settling):
             method = None if owner is None else getattr(owner, name)
             controls = job_controls(name, method, tuple(job.args), job.kwargs, answer.queue)
         except Exception as error:
-            # the run itself will fail with the same error, and that failure is recorded
-            self.log.warning("job %s: its declarations cannot be read: %s", job.id, error)
-            controls = None
+            # without its claims it would run uncontrolled
+            self._set_aside(job.id, "claims", f"its claims cannot be made: {type(error).__name__}: {error}")
+            return False
         if controls is not None:
             job.set_controls(controls)
         else:
-            job.claims_text, job.policy_text = encode_claims(()), json.dumps(conf.QUARANTINE)
-            with suppress(Exception):
-                job.function = str(job.func_name)
+            # the code is not here: the run fails by itself, and says so
+            job.function, job.claims_text, job.policy_text = name, encode_claims(()), json.dumps(conf.QUARANTINE)
         code = doors.adopt(
             self.connection,
             self.token,

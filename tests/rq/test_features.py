@@ -176,6 +176,13 @@ def test_jobs_of_plain_rq_are_adopted(queue: Any, work: Any, totals: Any, fork: 
     assert queue.connection.zcard(conf.keys.of("line", instance("rate", "tests-mail"))) == 2
 
 
+def test_a_plain_job_whose_claims_cannot_be_made_does_not_run_without_them(queue: Any, work: Any, totals: Any) -> None:
+    job = PlainQueue("default", connection=queue.connection).enqueue("tests.rq.jobs.locked", None)
+    work()
+    assert jobs.CALLS == []
+    assert b"its claims cannot be made" in queue.connection.hget(job.key, "qo_quarantined")
+
+
 def test_postpone_discard_fail(queue: Any, work: Any, totals: Any) -> None:
     put, gone, failed = (
         queue.enqueue(jobs.postpone),
