@@ -72,6 +72,9 @@ def own_server(tmp_path: Path) -> Iterator[Server]:
 
 
 @pytest.fixture
-def child_env(redis_server: Server) -> dict[str, str]:
-    """The environment of a child process on this run's Redis and test database."""
+def child_env(redis_server: Server, transactional_db: None) -> dict[str, str]:
+    """The environment of a child process on this run's Redis and test database.
+
+    Not with the fixture ``db``: its open transaction would keep the child from writing.
+    """
     return {**os.environ, "PYTHONUNBUFFERED": "1"}

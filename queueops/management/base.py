@@ -51,9 +51,9 @@ def actor() -> str:
 
 def duration(text: str) -> float:
     """Argument type: a time such as ``90``, ``30m``, ``1h30m``, in seconds."""
-    if re.fullmatch(r"\d+(\.\d+)?", text):
+    if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
         seconds = float(text)
-    elif re.fullmatch(r"(\d+(\.\d+)?[smhdw])+", text):
+    elif re.fullmatch(r"([0-9]+(\.[0-9]+)?[smhdw])+", text):
         seconds = sum(float(n) * UNITS[u] for n, u in re.findall(r"(\d+(?:\.\d+)?)([smhdw])", text))
     else:
         raise ArgumentTypeError(f"{text!r} is no duration: write 90, 90s, 30m, 2h or 1h30m")
@@ -115,7 +115,7 @@ class BaseVerb:
     changes: ClassVar[bool] = False
     """It changes something: ``--reason`` is offered, and belongs into the intervention."""
     checks: ClassVar[bool] = False
-    """Run Django's system checks first; for long-running verbs."""
+    """Run our system checks first; for long-running verbs."""
 
     as_json: bool = False
     verbosity: int = 1

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import re
+import secrets
+import socket
 import sys
 from argparse import ArgumentParser, Namespace
 from typing import Any
@@ -13,6 +18,7 @@ from django_rq.queues import get_queues
 from django_rq.workers import get_exception_handlers
 
 from queueops.management.base import BaseVerb, VerbError, positive
+from queueops.management.logs import be_brief
 from queueops.supervise.processes import Child, Supervisor
 from queueops.supervise.up import manage
 
@@ -31,7 +37,7 @@ class Verb(BaseVerb):
         parser.add_argument("--class", dest="kind", choices=("fork", "simple"), default="fork", help=kinds)
         parser.add_argument("--burst", action="store_true", help="end when no job can run any more")
         parser.add_argument("--max-jobs", type=positive, help="end after so many jobs")
-        parser.add_argument("--name", help="name of the worker (default: a random one)")
+        parser.add_argument("--name", help="name of the worker (default: made of host and process)")
 
     def handle(self, options: Namespace) -> None:
         names = chosen(options.queues)
@@ -50,14 +56,20 @@ class Verb(BaseVerb):
         connections.close_all()  # a connection must not be shared with the processes of the jobs
         worker = (SimpleWorker if options.kind == "simple" else Worker)(
             queues,
-            name=options.name,
+            name=options.name or new_name(),
             connection=queues[0].connection,
             exception_handlers=get_exception_handlers() or None,
             job_class=queues[0].job_class,
             queue_class=type(queues[0]),
         )
+        if self.verbosity == 0:
+            be_brief()
         level = LEVELS.get(self.verbosity, "DEBUG")
+        accident = Accident()
+        worker.log.addFilter(accident)
         worker.work(burst=options.burst, max_jobs=options.max_jobs, with_scheduler=False, logging_level=level)
+        if accident.error:
+            raise VerbError(f"the worker ended: {type(accident.error).__name__}: {accident.error}")
 
     def supervise(self, names: list[str], options: Namespace) -> None:
         """Be the parent of several workers."""
@@ -72,6 +84,23 @@ class Verb(BaseVerb):
             status = family.run()
         if status:
             sys.exit(status)
+
+
+class Accident(logging.Filter):
+    """Remembers the error that ended a worker: RQ logs it and then returns as if all were well."""
+
+    error: BaseException | None = None
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.exc_info and "unhandled exception" in str(record.msg):
+            self.error = record.exc_info[1]
+        return True
+
+
+def new_name() -> str:
+    """A name that tells where the worker runs, and more: a restarted container has the same host and process."""
+    host = re.sub(r"[^A-Za-z0-9.-]", "", socket.gethostname())[:60] or "host"
+    return f"{host}.{os.getpid()}.{secrets.token_hex(2)}"
 
 
 def chosen(names: list[str]) -> list[str]:
