@@ -163,30 +163,28 @@ class Drain:
 
 
 def drain(row: QueueRow) -> Drain:
-    """When the backlog of a queue is gone at the present pace: a range, or a refusal that names its reason."""
+    """When the backlog of a queue is gone at its pace of the last minutes; or a refusal that names its reason."""
     if row.paused:
         return Drain(_("Paused"), _("no estimate while paused"))
-    if row.inflow is None or row.completed is None:
-        return Drain(_("Unknown"), _("no rates yet"))
     if not row.waiting:
         return Drain(_("Nothing waits"), "")
-    growth = row.inflow - row.completed
-    if (row.times_target or 0) < 0.5 and growth <= max(1.0, 0.1 * row.inflow):
+    pace = row.pace()
+    if pace is None:
+        return Drain(_("No estimate yet"), _("too few minutes of data"))
+    inflow, completed = pace
+    growth, late = inflow - completed, (row.times_target or 0) >= 0.5
+    if not late and (growth <= 0.1 * inflow or row.waiting <= max(5.0, completed)):
         return Drain(_("Keeping up"), "")
-    if not row.completed and not row.busy:
+    if not completed:
         return Drain(_("Will not clear"), _("nothing completes"), bad=True)
-    if growth >= 0:
-        rate = wording.rate(growth)
-        return Drain(
-            _("Will not clear"),
-            _("grows by %(rate)s/min") % {"rate": rate} if growth else _("as much arrives as is done"),
-            bad=True,
-        )
+    if growth > 0.05 * completed:
+        return Drain(_("Will not clear"), _("grows by %(rate)s/min") % {"rate": wording.rate(growth)}, bad=True)
+    if growth > -0.05 * completed:
+        return Drain(_("Not getting shorter"), _("as much arrives as completes"), bad=late)
     minutes = row.waiting / -growth
     if minutes > 24 * 60:
         return Drain(_("Over a day"), _("shrinks by %(rate)s/min") % {"rate": wording.rate(-growth)}, bad=True)
-    word = _("about %(age)s") % {"age": _rough(minutes)}
-    return Drain(word, _("at the pace of the last minute"))
+    return Drain(_("about %(age)s") % {"age": _rough(minutes)}, _("at the pace of 5 minutes"))
 
 
 def _rough(minutes: float) -> str:
@@ -234,6 +232,11 @@ class Tiles:
     @property
     def quarantined(self) -> float | None:
         return self.state.total("quarantined")
+
+    @property
+    def attempts_failing(self) -> float | None:
+        known = [row.attempts_failing for row in self.state.queues if row.attempts_failing is not None]
+        return sum(known) if known else None
 
     @property
     def held_failed(self) -> int:

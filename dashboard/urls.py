@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import path, register_converter
 
 from dashboard.actions import verbs
 from dashboard.views.changelog import changelog
@@ -16,11 +16,26 @@ from dashboard.views.workers import workers
 
 app_name = "dashboard"
 
+
+class JobId:
+    """Any text: ids made by other producers may hold slashes, and broken ones newlines."""
+
+    regex = r"[\s\S]+"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+register_converter(JobId, "jobid")
+
 urlpatterns = [
     path("", overview, name="overview"),
     path("queues/", queues_page, name="queues"),
     path("jobs/", jobs_page, name="jobs"),
-    path("jobs/<path:job_id>/", job_page, name="job"),
+    path("jobs/<jobid:job_id>/", job_page, name="job"),
     path("workers/", workers, name="workers"),
     path("locks/", locks_page, name="locks"),
     path("changelog/", changelog, name="changelog"),

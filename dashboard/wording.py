@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from django.utils.translation import gettext as _
 
 NONE = "–"
+NBSP = "\u00a0"
 
 
 def visible(text: str) -> str:
@@ -46,7 +47,7 @@ def parts(seconds: float | None) -> list[tuple[str, str]]:
 
 def age(seconds: float | None) -> str:
     """``11 m 24 s``; an en dash for an unknown age."""
-    return " ".join(f"{figure} {unit}" for figure, unit in parts(seconds)) or NONE
+    return NBSP.join(f"{figure}{NBSP}{unit}" for figure, unit in parts(seconds)) or NONE
 
 
 def heat(seconds: float | None, target: float | None) -> int:

@@ -111,7 +111,9 @@ def _selection(request: HttpRequest) -> Selection:
         if not ids:
             raise forms.Wrong(_("No job is selected."))
         return Selection(job_ids=ids)
-    wanted = kept.Filter(**{n: request.POST[n] for n in ("reason", "queue", "function") if n in request.POST})
+    fields = ("reason", "queue", "function")
+    # not the bare names: "reason" is why the operator does it
+    wanted = kept.Filter(**{n: request.POST[f"filter_{n}"] for n in fields if f"filter_{n}" in request.POST})
     found = kept.ids(wanted, most=10_000)
     if found is not None:
         if not found:

@@ -35,6 +35,7 @@ class QueueRow:
     inflow: float | None
     completed: float | None
     failing: float | None
+    attempts_failing: float | None
     paused: Mapping[str, Any] | None
     busy: int
     idle: int
@@ -58,6 +59,14 @@ class QueueRow:
     def times_target(self) -> float | None:
         """How many times its ``max_age`` the oldest waiting job is old."""
         return self.oldest_age / self.max_age if self.oldest_age is not None and self.max_age else None
+
+    def pace(self, minutes: int = 5) -> tuple[float, float] | None:
+        """Mean inflow and completions per minute over the last whole minutes known; None with fewer than two."""
+        pairs = list(zip(self.spark_in[-minutes:], self.spark_out[-minutes:], strict=False))
+        known = [(a, b) for a, b in pairs if a is not None and b is not None]
+        if len(known) < 2:
+            return None
+        return sum(a for a, _ in known) / len(known), sum(b for _, b in known) / len(known)
 
     @property
     def growth(self) -> float | None:
@@ -203,6 +212,7 @@ def _queue(row: dict[str, Any], server: str) -> QueueRow:
         inflow=_float(row.get("inflow_per_min")),
         completed=_float(row.get("completed_per_min")),
         failing=_float(row.get("failed_per_min")),
+        attempts_failing=_float(row.get("failed_attempts_per_min")),
         paused=row["paused"] if isinstance(row.get("paused"), dict) else None,
         busy=workers.get("busy", 0),
         idle=workers.get("idle", 0),

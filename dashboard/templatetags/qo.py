@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,6 +19,7 @@ from queueops.rdb.keys import split_instance
 
 register = template.Library()
 
+_RANDOM = re.compile(r"[0-9a-f]{20,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 COLUMNS = ("queued", "parked", "running", "scheduled", "deferred", "failed", "quarantined")
 
 register.filter("count", wording.count)
@@ -44,8 +46,10 @@ def masked_line(value: Any) -> str:
 
 @register.filter
 def short(value: str) -> str:
-    """The first 8 characters of a long id."""
-    return value[:8] if len(value) >= 20 else value
+    """The first 8 characters of a random id (UUID or long hex); another one as it is, cut at 40."""
+    if _RANDOM.fullmatch(value):
+        return value[:8]
+    return value if len(value) <= 40 else f"{value[:39]}…"
 
 
 @register.filter
@@ -102,10 +106,7 @@ def age(seconds: float | None, target: float | None = None, empty: str = wording
 @register.simple_tag
 def figure(seconds: float | None) -> SafeString:
     """An age as a tile's figure: units small."""
-    out = SafeString("")
-    for number, unit in wording.parts(seconds):
-        out = format_html("{}{}<small>{}</small>", out + " " if out else out, number, unit)
-    return out or SafeString(wording.NONE)
+    return format_html_join(" ", "{}<small>{}</small>", wording.parts(seconds)) or SafeString(wording.NONE)
 
 
 @register.simple_tag
@@ -120,11 +121,17 @@ def when(us: float | int | None, style: str = "clock", empty: str = wording.NONE
 
 
 @register.simple_tag
-def link(name: str, *args: Any, **query: Any) -> str:
+def link(page_: str, *args: Any, **query: Any) -> str:
     """``/queues/?name=…``: names go into the query, encoded. A None leaves its key out."""
-    base = reverse(f"dashboard:{name}", args=args)
+    base = reverse(f"dashboard:{page_}", args=args)
     pairs = {key: value for key, value in query.items() if value is not None}
     return f"{base}?{urlencode(pairs)}" if pairs else base
+
+
+@register.simple_tag
+def joburl(job_id: Any) -> str:
+    """A job's page; an empty id, which no page can have, leads to the search."""
+    return reverse("dashboard:job", args=[str(job_id)]) if job_id else reverse("dashboard:jobs")
 
 
 @register.simple_tag(takes_context=True)

@@ -15,7 +15,7 @@ from dashboard import charts, wording
 
 register = template.Library()
 
-NONE = SafeString('<path class="spark-none" d="M0 27.5H120"/>')
+NONE = SafeString('<path class="spark-none" d="M0 29H120"/>')
 
 
 @register.simple_tag
@@ -33,10 +33,11 @@ def sparkline(values: Sequence[float | None], css: str = "", width: int = 88) ->
 def gapspark(inflow: Sequence[float | None], completed: Sequence[float | None]) -> SafeString:
     """Inflow and completion with the gap between them filled."""
     gap = charts.gap(inflow, completed)
+    missing = "".join(f"M{x:.1f} 29H{x + width:.1f}" for x, width in gap.missing)
     body = format_html(
-        '<path class="band-over" d="{}"/><path class="band-under" d="{}"/>'
+        '<path class="spark-none" d="{}"/><path class="band-over" d="{}"/><path class="band-under" d="{}"/>'
         '<path class="line line-in" d="{}"/><path class="line line-out" d="{}"/>',
-        gap.over, gap.under, gap.inflow, gap.completed,
+        missing, gap.over, gap.under, gap.inflow, gap.completed,
     )  # fmt: skip
     return format_html(
         '<svg class="spark gapspark" viewBox="0 0 120 30" preserveAspectRatio="none" aria-hidden="true">{}</svg>',
@@ -140,7 +141,7 @@ def flow_chart(
 def _plot(
     inflow: Sequence[float | None], completed: Sequence[float | None], width: int, height: int, css: str
 ) -> dict[str, Any]:
-    left, right, top_pad, bottom = 40, 84 if css == "plot-wide" else 8, 14, 20
+    left, right, top_pad, bottom = 40, 84 if css == "plot-wide" else 8, 20, 8
     top = charts.nice(max([v for v in (*inflow, *completed) if v is not None] or [1.0]))
     inner = height - top_pad - bottom
     gap = charts.gap(inflow, completed, width - left - right, inner, pad=0, top=top, left=left)
@@ -156,7 +157,7 @@ def _plot(
     for name, values in (("in", inflow), ("out", completed)):
         value = values[-1] if values else None
         if value is not None and css == "plot-wide":
-            ends.append({"name": name, "y": top_pad + inner * (1 - value / top), "value": wording.rate(value)})
+            ends.append({"name": name, "y": inner * (1 - value / top), "value": wording.rate(value)})
     if len(ends) == 2 and abs(ends[0]["y"] - ends[1]["y"]) < 14:
         upper, lower = sorted(ends, key=lambda e: e["y"])
         middle = (upper["y"] + lower["y"]) / 2

@@ -46,7 +46,7 @@ def _navigation(state: snapshots.State) -> list[tuple[str, str, list[Entry]]]:
 def show(
     request: HttpRequest, page: str, context: dict[str, Any], *, every: int = 3, status: int = 200
 ) -> HttpResponse:
-    """The page ``dashboard/<page>.html``, or only its live part when htmx asks. ``every``: seconds between refreshes."""
+    """``dashboard/<page>.html``, or only its live part when htmx asks. ``every``: seconds between refreshes."""
     state = context.get("state") or snapshots.current()
     partial = request.headers.get("HX-Request") == "true" and request.headers.get("HX-Target") == "live"
     look = states.level(state.level)
