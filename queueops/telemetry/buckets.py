@@ -72,7 +72,9 @@ class TenReader:
         self.events = tuple(events)
         self._closed: dict[str, dict[int, tuple[int, ...] | None]] = {}
         self._open: dict[str, tuple[int, ...] | None] = {}
-        self._minutes: dict[str, dict[tuple[tuple[str, ...], int], int]] = {}
+        self._minutes: dict[str, dict[tuple[tuple[str, ...], int], int | None]] = {}
+        self._complete = -1  # start of the current bucket while no older one is missing
+        self._cut = False
         self._asked: list[tuple[int, list[str], Slot]] = []
         self._now = 0.0
         self._since: int | None = None
@@ -84,12 +86,15 @@ class TenReader:
         current = floor_to(self._now, TEN)
         if current != before or self._closed.keys() != set(queues):
             self._forget(set(queues), current - TEN_KEPT)
-        left = READ_BUDGET
-        for start in range(current, current - span - TEN, -TEN):
+            self._complete = -1
+        left, self._cut = READ_BUDGET, False
+        oldest = current if self._complete == current else current - span
+        for start in range(current, oldest - TEN, -TEN):
             missing = [q for q in queues if start == current or start not in self._closed[q]]
             if not missing:
                 continue
             if start < current and left < len(missing) * len(self.events):
+                self._cut = True
                 break
             left -= len(missing) * len(self.events)
             fields = [f"{queue}{SEP}{event}" for queue in missing for event in self.events]
@@ -108,6 +113,7 @@ class TenReader:
         for start, queues, slot in self._asked:
             raw = slot.get()
             if raw is None:
+                self._cut = True
                 continue
             known = is_known(start, TEN, self._since)
             for i, queue in enumerate(queues):
@@ -119,6 +125,7 @@ class TenReader:
                 else:
                     self._closed[queue][start] = values
         self._asked = []
+        self._complete = -1 if self._cut else current
 
     def _sum(self, queue: str, starts: Iterable[int], events: tuple[str, ...]) -> int | None:
         """Events in closed buckets; ``None`` if one of them is a gap."""
@@ -165,13 +172,13 @@ class TenReader:
 
     def _minute(self, queue: str, start: int, events: tuple[str, ...]) -> int | None:
         """A minute of closed buckets, summed up once."""
-        known = self._minutes.get(queue, {})
-        found = known.get((events, start))
-        if found is None:
-            found = self._sum(queue, range(start, start + 60, TEN), events)
-            if found is not None:
-                known[events, start] = found
-        return found
+        known, wanted = self._minutes.setdefault(queue, {}), (events, start)
+        if wanted not in known:
+            closed, starts = self._closed.get(queue, {}), range(start, start + 60, TEN)
+            if not all(ten in closed for ten in starts):
+                return None
+            known[wanted] = self._sum(queue, starts, events)
+        return known[wanted]
 
     def clock_minutes(self, queue: str, events: Iterable[str], n: int = 60) -> Series:
         """Counts of the last ``n`` minutes of the clock; the last is unfinished, ``partial`` seconds of it are over."""

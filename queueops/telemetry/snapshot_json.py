@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -87,6 +88,7 @@ def _sum(rates: Sequence[float | None]) -> float | None:
 
 def health_of(facts: Facts) -> Health:
     """The health of a server from its facts."""
+    serving = Counter(name for worker in facts.workers if worker.state != "silent" for name in worker.queues)
     states = [
         QueueState(
             queue.name,
@@ -94,7 +96,7 @@ def health_of(facts: Facts) -> Health:
             queue.oldest_age,
             queue.open.waiting,
             facts.settings.pause_of(queue.name) is not None,
-            sum(1 for w in facts.workers if queue.name in w.queues and w.state != "silent"),
+            serving[queue.name],
         )
         for queue in facts.census.queues
     ]
