@@ -105,3 +105,20 @@ def test_an_unknown_id_is_gone_and_broken_claims_do_not_matter(doors: Doors) -> 
     assert quarantine(doors, "nobody")[0] == "gone"
     job = doors.enqueue(controlled=False, mapping={"qo_claims": '{"broken', "dependency_ids": "]"})
     assert quarantine(doors, job)[0] == "done"
+
+
+def test_in_a_long_list_only_both_ends_are_searched_and_the_claim_drops_the_rest(doors: Doors) -> None:
+    first, middle = doors.enqueue(), doors.enqueue()
+    others = [f"x{n}" for n in range(100_001)]
+    doors.redis.lpush(K.of("rq_queue", "default"), *others)
+    doors.redis.rpush(K.of("rq_queue", "default"), *others)
+    last = doors.enqueue()
+    assert quarantine(doors, last)[0] == "done"
+    assert doors.redis.lpos(K.of("rq_queue", "default"), last) is None
+    assert quarantine(doors, middle)[0] == "done"
+    assert run(doors.redis, "discard", first, "ann", "why", "")[0] == b"done"
+    doors.redis.ltrim(K.of("rq_queue", "default"), 100_001, 100_002)
+    assert doors.queued() == [first, middle]
+    assert doors.start() is None
+    assert doors.queued() == []
+    assert doors.totals() == {"accepted": 3, "quarantined": 2, "discarded": 1}

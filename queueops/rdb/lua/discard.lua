@@ -21,14 +21,18 @@ local held = member or redis.call('ZSCORE', K.rq_failed .. queue, id)
 if not open and not held then
   return {'skipped', 'neither open nor held: it is ' .. tostring(status or 'without status'), queue}
 end
-if open and not member then
-  withdraw(id, queue, got[5], got[6], got[7])
-end
+local off = true
+if open and not member then off = withdraw(id, queue, got[5], got[6], got[7]) end
 redis.call('ZREM', K.quarantined .. queue, id)
 redis.call('ZREM', K.rq_failed .. queue, id)
 redis.call('HDEL', K.quarantine_info, id)
 redis.call('SADD', K.quarantine_todo, id)
 redis.call('UNLINK', key, K.rq_results .. id, key .. ':dependents', K.rq_job .. ':' .. id .. ':dependencies')
+if not off then
+  -- its entry stays deep in a long list: the claim that meets it finds a cancelled job and drops it
+  redis.call('HSET', key, 'status', 'canceled', 'data', '-', 'origin', queue)
+  redis.call('EXPIRE', key, 604800)
+end
 count(queue, func, (open and not member) and 'discarded' or 'discarded_held')
 log('job.discarded', {job = id, f = func, q = queue, by = by, why = why})
 return {'done', '', queue}
