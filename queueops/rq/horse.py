@@ -7,6 +7,8 @@ import os
 import select
 import signal
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1
@@ -32,6 +34,22 @@ def ended_within(pid: int, seconds: float) -> bool:
         return bool(poll.poll(max(seconds, 0) * 1000))
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def alarm(seconds: float, act: Callable[[], Any]) -> Iterator[None]:
+    """Call ``act`` after ``seconds`` if the block still lasts then, though it may wait for a silent server."""
+
+    def ring(signum: int, frame: Any) -> None:
+        act()
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def introduce_nothing(connection: Any) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import redis.exceptions
@@ -30,6 +31,15 @@ class SettleFailed(BaseException):
 
 class _HasDependents(BaseException):
     """The recorded transaction would leave dependents behind: RQ's own path must run."""
+
+
+@contextmanager
+def _left_to_lease() -> Iterator[None]:
+    """A job that did its work has not failed because Redis was silent afterwards."""
+    try:
+        yield
+    except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError) as error:
+        raise SettleFailed(f"the end of the run could not be recorded: {error}") from error
 
 
 class Settling(BaseWorker):
@@ -102,7 +112,8 @@ class Settling(BaseWorker):
                 super().handle_job_success(job, queue, started_job_registry, execution)
         except _HasDependents:
             job.repeats_left, job.repeat_intervals = repeats, intervals
-            super().handle_job_success(job, queue, started_job_registry, execution)
+            with _left_to_lease():
+                super().handle_job_success(job, queue, started_job_registry, execution)
             self._settle("completed", **options)
 
     def handle_job_failure(

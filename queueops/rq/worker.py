@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -16,8 +17,10 @@ from rq.utils import now
 from queueops.rdb import doors
 from queueops.rdb.client import Server
 from queueops.rq.claiming import Claiming
-from queueops.rq.horse import CAN_WAIT, die_with_parent, ended_within, introduce_nothing
+from queueops.rq.horse import CAN_WAIT, alarm, die_with_parent, ended_within, introduce_nothing
 from queueops.rq.settling import LeaseLost, SettleFailed
+
+SILENT = (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError)
 
 
 class Controlled(Claiming):
@@ -37,6 +40,13 @@ class Controlled(Claiming):
             pass
         super().clean_registries()
 
+    def run_maintenance_tasks(self) -> None:
+        """As RQ's; while Redis is silent it is put off: the claim after it waits for Redis."""
+        try:
+            super().run_maintenance_tasks()
+        except SILENT as error:
+            self.log.error("Worker %s: maintenance is put off: %s", self.name, error)
+
     def check_for_suspension(self, burst: bool) -> None:
         """The claim door tells; asking apart would be a round trip for each job."""
 
@@ -49,7 +59,8 @@ class Controlled(Claiming):
     def heartbeat(self, timeout: int | None = None, pipeline: Any = None) -> None:
         """Claim and renew are signs of life; more is written only when both have been silent for a while."""
         if pipeline is not None or time.monotonic() - self.alive_at > 60:
-            super().heartbeat(timeout, pipeline=pipeline)
+            with suppress(*SILENT):
+                super().heartbeat(timeout, pipeline=pipeline)
             self.alive_at = time.monotonic()
 
     def prepare_execution(self, job: Any) -> Any:
@@ -81,6 +92,8 @@ class Controlled(Claiming):
     def execute_job(self, job: Any, queue: Any) -> None:
         try:
             super().execute_job(job, queue)
+        except SILENT as error:
+            self.log.error("Worker %s: job %s is left to its lease: %s", self.name, job.id, error)
         except SystemExit:
             if self.cold_stop and not self.is_horse:
                 self.settle_or_leave("put_back", reason="worker stopped")
@@ -113,26 +126,34 @@ class Worker(Controlled, rq_worker.Worker):
     def wait_for_horse(self) -> Any:
         """As RQ's, but returns to the monitor in time to renew the lease."""
         if CAN_WAIT and self.horse_pid and not self.cold_stop:
-            left = self.renew_at - time.monotonic()
+            left = self.renew_at - time.monotonic() if not self.lease_lost else 3600
             if not ended_within(self.horse_pid, left):
                 raise HorseMonitorTimeoutException()
         return super().wait_for_horse()
 
     def maintain_heartbeats(self, job: Any, execution: Any) -> None:
-        """Renew. A Redis that does not answer is asked again; a lease that is lost ends the horse."""
+        """Renew. A Redis that does not answer is asked again; when the lease is lost or over, the horse is killed."""
+        asked = time.monotonic()
         try:
-            held = doors.renew(self.connection, self.token, self.worker_ttl + 60)
-        except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError) as error:
+            with alarm(self.lease_until - asked, lambda: self._stop_run(job, "cannot be renewed")):
+                held = doors.renew(self.connection, self.token, self.worker_ttl + 60)
+        except SILENT as error:
             self.log.error("Worker %s: cannot renew the lease of job %s: %s", self.name, job.id, error)
-            self.renew_at = time.monotonic() + min(self.span / 10, 1.0)
+            self.renew_at = min(time.monotonic() + min(self.span / 10, 1.0), self.lease_until)
             return
         self.alive_at = time.monotonic()
-        self.renew_at = self.alive_at + self.span / 3
+        # from the time of the question: the answer may have been long on its way
+        self.lease_until, self.renew_at = asked + self.span, asked + self.span / 3
         if not held:
-            self.log.warning("Worker %s: lease of job %s is lost, stopping its run", self.name, job.id)
-            self.lease_lost = True
-            self.kill_horse(signal.SIGKILL)
-            self.renew_at = time.monotonic() + 3600
+            self._stop_run(job, "is lost")
+
+    def _stop_run(self, job: Any, why: str) -> None:
+        """Another worker may have the job from now on: this run must not go on."""
+        if self.lease_lost:
+            return
+        self.lease_lost = True
+        self.log.warning("Worker %s: lease of job %s %s, stopping its run", self.name, job.id, why)
+        self.kill_horse(signal.SIGKILL)
 
     def handle_work_horse_killed(self, job: Any, retpid: Any, ret_val: Any, rusage: Any) -> None:
         super().handle_work_horse_killed(job, retpid, ret_val, rusage)

@@ -12,16 +12,21 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import psutil
 import redis as redis_py
 
 from queueops.rdb.keys import Keys
+from queueops.rq import Queue
 from queueops.supervise.embedded import Server
 from queueops.supervise.family import tie_to_parent
 from queueops.testing import clock
-from tests.chaos import record
-from tests.support import ROOT
+from tests.chaos import judge, record
+from tests.support import ROOT, eventually
+
+OUTAGE = 3.0
+"""Seconds; longer than the lease: a job must not run on when its worker cannot renew."""
 
 QUEUES = ("high", "default", "low")
 
@@ -146,7 +151,7 @@ class Town:
     def strike(self, dice: random.Random) -> str:
         """Kill something; what it was."""
         target = dice.choices(
-            ("worker", "horse", "redis", "monitor", "producer", "both"), weights=(30, 35, 8, 7, 15, 5)
+            ("worker", "horse", "redis", "monitor", "producer", "both"), weights=(25, 30, 8, 7, 15, 5)
         )[0]
         if target in ("horse", "both"):
             horses = self.horses()
@@ -157,8 +162,9 @@ class Town:
                 self._kill_pid(horse)
         if target == "redis":
             self.server.kill()
-            time.sleep(dice.choice((0.0, 0.1, 0.5)))
+            time.sleep(dice.choice((0.0, 0.1, 0.5, OUTAGE)))
             self.server.start()
+            self.revive()
         elif target != "horse":
             kinds = {"worker": ("fork", "simple"), "both": ("fork",), "monitor": ("monitor",)}
             found = self.of(*kinds.get(target, ("producer", "stranger")))
@@ -167,6 +173,28 @@ class Town:
             self.kill(dice.choice(found))
         self.kills[target] += 1
         return target
+
+    def enqueue(self, func: Any, *args: Any, queue: str = "default", **options: Any) -> Any:
+        """Enqueue a job from here."""
+        return Queue(queue, connection=self.redis).enqueue(func, *args, **options)
+
+    def lines(self, what: str, job: str | None = None) -> list[record.Line]:
+        """What jobs and producers wrote down."""
+        return [line for line in record.read(self.record_path) if line.what == what and job in (None, line.job)]
+
+    def findings(self) -> list[str]:
+        """The judge's verdict, once the last offers are over."""
+        for key in self.redis.scan_iter(self.keys.of("offers", "") + "*"):
+            eventually(lambda key=key: not self.redis.exists(key), 5, f"{key!r} is over")
+        words = "found an unhandled exception, quitting"
+        gone = [line for line in self.log_path.read_text().splitlines() if words in line]
+        return gone + judge.verdict(self.redis, self.keys, self.record_path)
+
+    def revive(self) -> None:
+        """Replace processes that ended by themselves (Redis was away when they started), as their supervisor would."""
+        for process in [process for process in self.processes if not psutil.pid_exists(process.pid)]:
+            self.processes.remove(process)
+            self.spawn(process.kind)
 
     def open_jobs(self) -> dict[str, int]:
         """Jobs that are neither ended nor held, by state."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def limits_held(lines: list[record.Line]) -> list[str]:
         overlaps[line.job].append((start, end))
     for job, runs in overlaps.items():
         runs.sort()
-        for (_, end), (start, _) in zip(runs, runs[1:], strict=False):
+        for (_, end), (start, _) in pairwise(runs):
             if start < end:
                 found.append(f"{job} ran twice at the same time")
     return found

@@ -14,6 +14,7 @@ import time
 import traceback
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import django
@@ -27,7 +28,7 @@ def main() -> None:
 
     import queueops.monitor.loop
     import queueops.rq
-    import queueops.rq.worker
+    import queueops.rq.worker  # noqa: F401
     import tests.chaos.jobs  # noqa: F401
     from queueops.supervise.family import tie_to_parent
     from queueops.testing import clock
@@ -96,35 +97,42 @@ def _offer(name: str, number: int, put: Callable[[str], Any]) -> None:
         record.write("accepted", job_id)
 
 
-def _producer(name: str, seed: int) -> None:
+def _call(dice: random.Random) -> Callable[[str], Any]:
+    """One of the ways to enqueue one of the jobs; the answer takes the job's id."""
     from django_rq import get_queue
     from rq import Retry
 
     from tests.chaos import jobs
 
+    queue = get_queue(dice.choice(QUEUES))
+    seconds = dice.choice((0.0, 0.02, 0.05, 0.1, 0.3))
+    key = dice.choice("abc")
+    weight = dice.choice((1, 1, 2, 4))
+    soon = timedelta(seconds=dice.choice((0.2, 1, 2)))
+    ways: tuple[Callable[[str], Any], ...] = (
+        lambda i: queue.enqueue(jobs.locked, key, seconds, job_id=i),
+        lambda i: queue.enqueue(jobs.slotted, seconds, job_id=i, at_front=weight > 2),
+        lambda i: queue.enqueue(jobs.weighty, weight=weight, seconds=seconds, job_id=i),
+        lambda i: queue.enqueue(jobs.limited, seconds, job_id=i),
+        lambda i: queue.enqueue(jobs.everything, key, seconds, job_id=i),
+        lambda i: queue.enqueue(jobs.shaky, seconds, job_id=i, retry=Retry(max=3, interval=weight - 1)),
+        lambda i: queue.enqueue(jobs.doomed, seconds, job_id=i),
+        lambda i: queue.enqueue(jobs.free, seconds, job_id=i, result_ttl=dice.choice((0, 500, -1))),
+        lambda i: queue.enqueue_in(soon, jobs.locked, key, seconds, job_id=i),
+    )
+    return dice.choice(ways)
+
+
+def _producer(name: str, seed: int) -> None:
     dice = random.Random(seed)
-    pause = float(os.environ.get("CHAOS_PAUSE", "0.1"))
+    pause = float(os.environ["CHAOS_PAUSE"])
     for number in range(1_000_000):
-        queue = get_queue(dice.choice(QUEUES))
-        seconds = dice.choice((0.0, 0.02, 0.05, 0.1))
-        key = dice.choice("abc")
-        weight = dice.choice((1, 1, 2, 4))
-        soon = timedelta(seconds=dice.choice((0.2, 1, 2)))
-        put: Any = dice.choice(
-            (
-                lambda i: queue.enqueue(jobs.locked, key, seconds, job_id=i),
-                lambda i: queue.enqueue(jobs.slotted, seconds, job_id=i, at_front=weight > 2),
-                lambda i: queue.enqueue(jobs.weighty, weight=weight, seconds=seconds, job_id=i),
-                lambda i: queue.enqueue(jobs.limited, seconds, job_id=i),
-                lambda i: queue.enqueue(jobs.everything, key, seconds, job_id=i),
-                lambda i: queue.enqueue(jobs.shaky, seconds, job_id=i, retry=Retry(max=3, interval=weight - 1)),
-                lambda i: queue.enqueue(jobs.doomed, seconds, job_id=i),
-                lambda i: queue.enqueue(jobs.free, seconds, job_id=i, result_ttl=dice.choice((0, 500, -1))),
-                lambda i: queue.enqueue_in(soon, jobs.locked, key, seconds, job_id=i),
-            )
-        )
-        _offer(name, number, put)
+        _offer(name, number, _call(dice))
         time.sleep(dice.random() * 2 * pause)
+
+
+def _plain(queue: Any, call: tuple[Any, ...], job_id: str) -> None:
+    queue.enqueue(*call, job_id=job_id)
 
 
 def _stranger(name: str, seed: int) -> None:
@@ -143,7 +151,7 @@ def _stranger(name: str, seed: int) -> None:
         call: tuple[Any, ...] = dice.choice(
             ((jobs.locked, dice.choice("abc"), 0.02), (jobs.slotted, 0.05), (jobs.free, 0.0), (jobs.limited, 0.0))
         )
-        _offer(name, number, lambda i: queue.enqueue(*call, job_id=i))  # noqa: B023
+        _offer(name, number, partial(_plain, queue, call))
         time.sleep(dice.random())
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import random
 import time
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -23,18 +23,16 @@ PACE = float(os.environ.get("CHAOS_PACE", "0.7"))
 
 
 @pytest.mark.chaos
-def test_nothing_is_lost_or_exceeded_whatever_is_killed(tmp_path: Path) -> None:
+def test_nothing_is_lost_or_exceeded_whatever_is_killed(town: Callable[..., Town]) -> None:
     dice = random.Random(SEED)
-    kinds = {"fork": 2, "simple": 1, "monitor": 1, "producer": 1, "stranger": 1}
-    with Town(tmp_path, kinds) as town:
-        while town.kills.total() < KILLS:
-            time.sleep(PACE * 2 * dice.random())
-            town.strike(dice)
-        town.end("producer", "stranger")
-        left = town.drain(60)
-        assert not left, f"still open after {dict(town.kills)}: {left}; {town.log_path.read_text()[-3000:]}"
-        time.sleep(2.5)  # offers last two seconds
-        findings = judge.verdict(town.redis, town.keys, town.record_path)
-        total = dict(judge.totals(town.redis, town.keys))
-        print(f"kills: {dict(town.kills)}; ledger: {total}")
-        assert not findings, f"{len(findings)} findings after {dict(town.kills)}, {total}: {findings[:40]}"
+    here = town(fork=2, simple=1, monitor=1, producer=1, stranger=1)
+    while here.kills.total() < KILLS:
+        time.sleep(PACE * 2 * dice.random())
+        here.strike(dice)
+    here.end("producer", "stranger")
+    left = here.drain(120)
+    total = dict(judge.totals(here.redis, here.keys))
+    print(f"kills: {dict(here.kills)}; ledger: {total}")
+    assert not left, f"still open after {dict(here.kills)}: {left}"
+    findings = here.findings()
+    assert not findings, f"{len(findings)} findings after {dict(here.kills)}, {total}: {findings[:40]}"
