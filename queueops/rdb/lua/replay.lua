@@ -68,7 +68,7 @@ end
 local dependents = K.rq_job .. id .. ':dependents'
 local waiting = redis.call('SCARD', dependents)
 if waiting > 0 and waiting <= 200 then
-  for _, child in ipairs(redis.call('SMEMBERS', dependents)) do
+  for _, child in ipairs(redis.call('SRANDMEMBER', dependents, waiting)) do
     local parents = K.rq_job .. ':' .. child .. ':dependencies'
     if redis.call('SREM', parents, id) == 1 then redis.call('SADD', parents, new) end
     local ids = decoded(redis.call('HGET', K.rq_job .. child, 'dependency_ids'))
