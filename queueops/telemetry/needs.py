@@ -41,7 +41,7 @@ def _workers(facts: Facts) -> list[Need]:
     silent = [worker for worker in facts.workers if worker.state == "silent"]
     found = []
     for worker in silent[:5]:
-        since = f"for {duration_text(worker.quiet)}" if worker.quiet is not None else "since it registered"
+        since = f"for {duration_text(worker.quiet)}" if worker.quiet is not None else "for a long time"
         text = f"Worker {name_text(worker.name)} has given no sign of life {since}."
         found.append(Need("warn", "worker", text, link("workers", name=worker.name), worker.name))
     if len(silent) > 5:

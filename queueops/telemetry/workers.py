@@ -26,7 +26,17 @@ SILENT_RQ_BUSY = 120.0
 """A plain RQ worker beats every 30 s while a job runs."""
 SILENT_RQ_IDLE = 480.0
 """A plain RQ worker that waits beats once in about 400 s."""
-FIELDS = ("state", "queues", "birth", "last_heartbeat", "hostname", "pid", "version", "shutdown_requested_date")
+FIELDS = (
+    "state",
+    "queues",
+    "birth",
+    "last_heartbeat",
+    "hostname",
+    "pid",
+    "version",
+    "shutdown_requested_date",
+    "death",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +61,7 @@ class WorkerInfo:
 
 @dataclass(frozen=True, slots=True)
 class WorkerCounts:
-    """``looked_at`` of ``known`` workers were judged (equal but for very many)."""
+    """``known`` names were found; ``looked_at`` of them were judged: not those that have left, nor too many."""
 
     busy: int = 0
     idle: int = 0
@@ -96,8 +106,8 @@ class WorkerReader:
 
     def __init__(self, batch: Batch, keys: Keys, search: WorkerSearch, *, jobs: bool = False) -> None:
         self._keys = keys
-        self._signs, registered = search.result()
-        everyone = sorted(registered | self._signs.keys())
+        self._signs, self._registered = search.result()
+        everyone = sorted(self._registered | self._signs.keys())
         self.known, self.names = len(everyone), everyone[:MAX_WORKERS]
         self._hashes: dict[str, Slot] = {n: batch.call("hmget", keys.of("rq_worker", n), FIELDS) for n in self.names}
         self._runs: dict[str, Slot] = {}
@@ -119,8 +129,19 @@ class WorkerReader:
                 self._leases[name] = batch.call("hget", self._keys.static("leases"), token)
 
     def rows(self, now: int, queues: frozenset[str], names: Sequence[str] | None = None) -> list[WorkerInfo]:
-        """The workers read, judged at ``now`` (µs)."""
-        return [self._row(name, now, queues) for name in (self.names if names is None else names)]
+        """The workers read, judged at ``now`` (µs), less those that have left."""
+        return [
+            self._row(name, now, queues)
+            for name in (self.names if names is None else names)
+            if not self._has_left(name, now)
+        ]
+
+    def _has_left(self, name: str, now: int) -> bool:
+        """A worker that ends signs off from RQ's registry; our index forgets it later."""
+        if self._hashes[name].get([None])[-1] is not None:
+            return True
+        quiet = age(self._signs.get(name), now)
+        return name not in self._registered and (quiet is None or quiet > SILENT_OURS)
 
     def _row(self, name: str, now: int, queues: frozenset[str]) -> WorkerInfo:
         fields = self._hashes[name].get([None] * len(FIELDS))

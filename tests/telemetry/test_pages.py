@@ -234,3 +234,10 @@ def test_flow_of_a_queue(redis: Any, mirrored: Server, keys: Keys, now: Callable
     assert got.inflow.values[0] is None
     assert got.inflow.values[-1] == 0
     assert len(got.events["completed"].values) == 60
+
+
+def test_a_worker_that_signed_off_is_not_silent(redis: Any, server: Server, keys: Keys, now: Callable[[], int]) -> None:
+    redis.zadd(keys.static("workers"), {"ended": now() - 60 * US, "ending": now() - US, "killed": now() - 60 * US})
+    redis.hset(keys.of("rq_worker", "ending"), mapping={"state": "idle", "death": "2025-01-01T00:00:00Z"})
+    redis.sadd(keys.static("rq_workers"), keys.of("rq_worker", "killed"))
+    assert [(row.name, row.state) for row in workers.page(server).rows] == [("killed", "silent")]

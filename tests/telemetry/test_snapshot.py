@@ -180,6 +180,7 @@ def test_silent_and_serving_workers(redis: Any, mirrored: Server, keys: Keys, no
         ("quiet", "busy", "q"),
     ):
         redis.hset(keys.of("rq_worker", name), mapping={"state": state, "queues": queues})
+        redis.sadd(keys.static("rq_workers"), keys.of("rq_worker", name))
     redis.zadd(keys.static("workers"), {"busy": now(), "idle": now(), "quiet": now() - 120 * US})
     made = snapshot(mirrored)
     assert {k: made["workers"][k] for k in ("busy", "idle", "silent")} == {"busy": 1, "idle": 1, "silent": 1}
