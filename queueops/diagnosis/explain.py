@@ -233,8 +233,8 @@ class _Teller:
             return "nothing is known of it"
         info = line.info
         if info.limit == 0:
-            words = "its limit is 0, which stops it"
-            return f"{words} {by_whom(line.override, self.f.now)}" if line.override else words
+            words = "its limit is 0, so nothing starts"
+            return f"its limit is 0, set {by_whom(line.override, self.f.now)}" if line.override else words
         if line.holders:
             first = line.holders[0]
             if info.kind == "rate":

@@ -45,4 +45,4 @@ def by_whom(record: dict[str, Any], now: int) -> str:
     until = record.get("until") or 0
     if isinstance(until, (int, float)) and until > 0:
         return f"{words}, until {moment(until)} ({span(until - now)} to go)"
-    return f"{words}, until somebody resumes"
+    return f"{words}, until somebody lifts it"

@@ -106,7 +106,7 @@ def test_a_limit_of_zero_says_who_set_it(served: Doors) -> None:
     limit("disk", 0, actor="ann", reason="disk is full")
     job = served.enqueue(claim("semaphore", "disk", n=3))
     assert served.start() is None
-    assert "its limit is 0, which stops it by ann (disk is full)" in explain(job).sentence
+    assert "its limit is 0, set by ann (disk is full), until somebody lifts it" in explain(job).sentence
 
 
 def test_running_and_the_end_of_its_lease(served: Doors) -> None:
