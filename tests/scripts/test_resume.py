@@ -70,3 +70,35 @@ def test_resume_all_leaves_a_queue_paused_by_name(doors: Doors) -> None:
     resume(doors, "all")
     assert doors.claim("a", "b", idle=False).queue == "b"
     assert doors.start("a", "b") is None
+
+
+def test_a_long_line_runs_in_the_order_of_arrival_between_older_and_younger_jobs(doors: Doors) -> None:
+    older = [doors.enqueue(function="app.g") for _ in range(2)]
+    line = [doors.enqueue() for _ in range(170)]
+    pause(doors, "f:app.f")
+    # parks the line, which stands behind the older ones
+    assert [doors.start()[0] for _ in older] == older  # type: ignore[index]
+    assert doors.start() is None
+    late = doors.enqueue(function="app.g")
+    assert doors.redis.zcard(K.of("line", LINE)) == 170
+    resume(doors, "f:app.f")
+    ran = []
+    while found := doors.start():
+        ran.append(found[0])
+        doors.settle(found[1])
+    assert ran == [*line, late]
+
+
+def test_so_much_is_let_in_and_no_more(doors: Doors) -> None:
+    line = [doors.enqueue() for _ in range(1100)]
+    pause(doors, "f:app.f")
+    while doors.redis.zcard(K.of("line", LINE)) < 1100:
+        doors.claim(idle=False)
+    resume(doors, "f:app.f")
+    for _ in range(30):
+        resume(doors, "f:app.f")
+    assert doors.queued() == line[:1000]
+    assert doors.redis.zcard(K.of("line", LINE)) == 100
+    doors.redis.ltrim(K.of("rq_queue", "default"), 500, -1)
+    resume(doors, "f:app.f", most=200)
+    assert doors.queued() == line[500:]

@@ -188,16 +188,50 @@ local function tidy(instance)
   forget_if_empty(instance)
 end
 
--- let_in(func, most): the line of a function that is no longer paused, oldest first, to the front of its queues.
--- Pushed newest first, so that the oldest stands at the very front.
+-- place_of(queue, since, from) -> place, id there: where in the queue's list a job waiting since then belongs, before all
+-- younger ones; no id at the end of the list, no place when it lies too deep to look.
+local DEEP = 1000
+local function place_of(queue, since, from)
+  local list = K.rq_queue .. queue
+  local length = redis.call('LLEN', list)
+  local low, high = from, math.min(length, DEEP)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    local other = redis.call('HGET', K.rq_job .. redis.call('LINDEX', list, middle), F.since)
+    if (tonumber(other) or NOW) <= since then low = middle + 1 else high = middle end
+  end
+  if low >= DEEP then return nil end
+  return low, redis.call('LINDEX', list, low)
+end
+
+-- let_in(func, most) -> how many: the line of a function that is no longer paused, oldest first, each to where it would
+-- stand had it never been paused: what was let in before and what is older stays in front of it.
 local function let_in(func, most)
   local instance = pause_claim(func).i
-  local ids = redis.call('ZRANGE', K.line .. instance, 0, most - 1)
-  for i = #ids, 1, -1 do
-    local job = redis.call('HMGET', K.rq_job .. ids[i], 'origin', F.parked)
-    if job[2] == instance then woken(ids[i], job[1] or '', func, instance)
-    else redis.call('ZREM', K.line .. instance, ids[i]) end
+  local rows, from, let = redis.call('ZRANGE', K.line .. instance, 0, most - 1, 'WITHSCORES'), {}, 0
+  for i = 1, #rows, 2 do
+    local id = rows[i]
+    local job = redis.call('HMGET', K.rq_job .. id, 'origin', F.parked)
+    if job[2] ~= instance then
+      redis.call('ZREM', K.line .. instance, id)
+    else
+      local queue = job[1] or ''
+      local place, before = place_of(queue, tonumber(rows[i + 1]), from[queue] or 0)
+      if not place then
+        -- enough is let in for now; looked at again when some of it has run
+        pump_at(instance, NOW + 1000000)
+        return let
+      end
+      unpark(id, queue, instance)
+      redis.call('HSET', K.rq_job .. id, 'status', 'queued')
+      if before then redis.call('LINSERT', K.rq_queue .. queue, 'BEFORE', before, id)
+      else redis.call('RPUSH', K.rq_queue .. queue, id) end
+      ring(queue)
+      count(queue, func, 'woken')
+      log('job.woken', {job = id, f = func, q = queue, c = instance})
+      from[queue], let = place + 1, let + 1
+    end
   end
   if redis.call('EXISTS', K.line .. instance) == 1 then pump_at(instance, NOW) else forget_if_empty(instance) end
-  return #ids
+  return let
 end
