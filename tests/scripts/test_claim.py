@@ -174,6 +174,16 @@ def test_a_pause_ends_by_the_stores_clock(doors: Doors) -> None:
     assert eventually(doors.start)[0] == job
 
 
+@pytest.mark.parametrize(("field", "value"), [("f:app.f", 0), ("e:abc", 0), (f"k:{LOCK['i']}", 0), ("f:app.f", -1)])
+def test_isolated_jobs_go_to_quarantine_until_its_end(doors: Doors, field: str, value: int) -> None:
+    seconds, _ = doors.redis.time()
+    until = 0 if value == 0 else (seconds - 1) * 1_000_000
+    doors.redis.hset(K.static("isolated"), field, json.dumps({"until": until, "by": "me", "reason": "r", "id": "1"}))
+    job = doors.enqueue(LOCK, mapping={"qo_error": "abc"})
+    assert bool(doors.start()) == (value != 0)
+    assert bool(doors.field(job, "qo_quarantined")) == (value == 0)
+
+
 def test_mirror_missing_newer_layout_and_rqs_own_suspension(doors: Doors) -> None:
     doors.enqueue()
     doors.redis.set(K.static("rq_suspended"), 1)

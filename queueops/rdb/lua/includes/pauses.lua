@@ -16,15 +16,20 @@ end
 local function paused_queue(queue) return pause_of('all') or pause_of('q:' .. queue) end
 local function paused_function(func) return pause_of('f:' .. func) end
 local ISOLATING
+local function isolated(field)
+  local raw = redis.call('HGET', K.isolated, field)
+  if not raw then return false end
+  local ends = tonumber(cjson.decode(raw)['until']) or 0
+  return ends == 0 or ends > NOW
+end
+-- isolation_of(func, fingerprint, claims): why a job of these goes to quarantine instead of running, or nil
 local function isolation_of(func, fingerprint, claims)
   if ISOLATING == nil then ISOLATING = redis.call('HLEN', K.isolated) > 0 end
   if not ISOLATING then return nil end
-  if redis.call('HEXISTS', K.isolated, 'f:' .. func) == 1 then return 'function isolated' end
-  if fingerprint and fingerprint ~= '' and redis.call('HEXISTS', K.isolated, 'e:' .. fingerprint) == 1 then
-    return 'error isolated'
-  end
+  if isolated('f:' .. func) then return 'function isolated' end
+  if fingerprint and fingerprint ~= '' and isolated('e:' .. fingerprint) then return 'error isolated' end
   for _, claim in ipairs(claims) do
-    if redis.call('HEXISTS', K.isolated, 'k:' .. claim.i) == 1 then return 'key isolated' end
+    if isolated('k:' .. claim.i) then return 'key isolated' end
   end
   return nil
 end
