@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,15 +17,8 @@ from tests.support import free_port
 Launch = Callable[..., Running]
 
 
-@pytest.fixture
-def state(tmp_path: Path) -> Path:
-    """The state directory of `up`, not made yet."""
-    return tmp_path / "state"
-
-
-@pytest.fixture
-def launch(state: Path) -> Iterator[Launch]:
-    """Start `manage.py queueops up` as on a new machine: nothing in the environment, a state directory of its own."""
+def starter(state: Path) -> Iterator[Launch]:
+    """Starts `manage.py queueops up` as on a new machine: nothing in the environment, a state directory of its own."""
     inherited = {k: v for k, v in os.environ.items() if k not in ("REDIS_URL", "DATABASE_URL", "SECRET_KEY")}
     started: list[Running] = []
 
@@ -40,8 +34,45 @@ def launch(state: Path) -> Iterator[Launch]:
 
 
 @pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """The state directory of `up`, not made yet."""
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def launch(state: Path) -> Iterator[Launch]:
+    """Start `up` on the directory of this test."""
+    yield from starter(state)
+
+
+@pytest.fixture
 def running(launch: Launch) -> Running:
-    """`up`, ready."""
+    """`up`, ready, to be disturbed."""
     one = launch()
     one.expect(r"started redis")
     return one
+
+
+@dataclass(frozen=True)
+class Shared:
+    """One `up` for tests that only look at it."""
+
+    running: Running
+    state: Path
+    launch: Launch
+
+    @property
+    def address(self) -> str:
+        return self.running.expect(r"(http://\S+)")[1]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
+    """`up`, ready, to be looked at."""
+    state = tmp_path_factory.mktemp("up") / "state"
+    starts = starter(state)
+    launch = next(starts)
+    running = launch()
+    running.expect(r"started redis")
+    yield Shared(running, state, launch)
+    next(starts, None)

@@ -15,9 +15,12 @@ from pathlib import Path
 import psutil
 import pytest
 import redis
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+from websockets.typing import Origin
 
 from queueops.supervise import embedded
-from tests.supervise.conftest import Launch
+from tests.supervise.conftest import Launch, Shared
 from tests.supervise.family import Running, gone
 from tests.support import eventually, free_port
 
@@ -124,10 +127,10 @@ def test_a_port_that_is_taken(launch: Launch, state: Path) -> None:
         fails(launch(port=port), rf"queueops: port {port} on 127\.0\.0\.1 cannot be used: .*--port.*", state)
 
 
-def test_a_second_up_on_the_same_data(running: Running, launch: Launch) -> None:
-    second = launch()
+def test_a_second_up_on_the_same_data(shared: Shared) -> None:
+    second = shared.launch()
     assert second.end(signal.SIGCONT) == 1
-    pattern = rf"queueops: queueops is already up on \S+ \(process {running.process.pid}\): stop it, or .*"
+    pattern = rf"queueops: queueops is already up on \S+ \(process {shared.running.process.pid}\): stop it, or .*"
     assert re.fullmatch(pattern, second.text), second.text
 
 
@@ -159,15 +162,14 @@ def test_a_database_that_is_none(launch: Launch, state: Path) -> None:
     fails(launch(), r"queueops: the database \(sqlite, .*DATABASE_URL.*", state)
 
 
-def test_the_database_is_for_several_writers(running: Running, state: Path) -> None:
-    with sqlite3.connect(state / "db.sqlite3") as connection:
+def test_the_database_is_for_several_writers(shared: Shared) -> None:
+    with sqlite3.connect(shared.state / "db.sqlite3") as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    assert (state / "secret_key").stat().st_mode & 0o777 == 0o600
+    assert (shared.state / "secret_key").stat().st_mode & 0o777 == 0o600
 
 
-def test_pages_are_sent_with_a_strict_policy(running: Running) -> None:
-    address = running.expect(FIRST_URL)[1]
-    answer = urllib.request.urlopen(f"{address}login/", timeout=20)
+def test_pages_are_sent_with_a_strict_policy(shared: Shared) -> None:
+    answer = urllib.request.urlopen(f"{shared.address}login/", timeout=20)
     policy = answer.headers["Content-Security-Policy"]
     for rule in ("default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"):
         assert rule in policy
@@ -175,9 +177,18 @@ def test_pages_are_sent_with_a_strict_policy(running: Running) -> None:
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_a_foreign_host_is_refused(running: Running) -> None:
-    address = running.expect(FIRST_URL)[1]
-    request = urllib.request.Request(f"{address}login/", headers={"Host": "evil.example"})
+def test_a_foreign_host_is_refused(shared: Shared) -> None:
+    request = urllib.request.Request(f"{shared.address}login/", headers={"Host": "evil.example"})
     with pytest.raises(urllib.error.HTTPError) as caught:
         urllib.request.urlopen(request, timeout=20)
     assert caught.value.code == 400
+
+
+@pytest.mark.parametrize("path", ["no/such/socket", "ws/live/"])
+def test_a_web_socket_of_nobody_is_refused(shared: Shared, path: str) -> None:
+    address = f"{shared.address.replace('http', 'ws')}{path}"
+    with (
+        pytest.raises((InvalidStatus, ConnectionClosed)),
+        connect(address, origin=Origin(shared.address.rstrip("/"))) as peer,
+    ):
+        peer.recv(timeout=20)
