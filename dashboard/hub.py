@@ -22,6 +22,8 @@ from queueops.rdb.client import Server, servers
 logger = logging.getLogger("queueops.dashboard")
 
 RETRY = 1.0
+SILENCE = 15.0
+"""Seconds without a message after which the subscription is made anew."""
 LINGER = 10.0
 """Seconds for which the subscriptions outlive the last socket: a page change reconnects at once."""
 
@@ -95,9 +97,12 @@ class Hub:
             subscription = server.connection.pubsub(ignore_subscribe_messages=True)
             try:
                 subscription.subscribe(channel)
-                while not self._idle(server.alias):
+                heard = time.monotonic()
+                # a monitor speaks every second: a longer silence may be a connection that died without a word
+                while time.monotonic() - heard < SILENCE and not self._idle(server.alias):
                     message = subscription.get_message(timeout=1.0)
                     if message is not None and message["type"] == "message":
+                        heard = time.monotonic()
                         self._deliver(server.alias, message["data"])
             except (RedisError, OSError):
                 logger.debug("no subscription on %s", server.alias, exc_info=True)

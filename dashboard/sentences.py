@@ -69,11 +69,11 @@ def health(state: State) -> str:
         late.sort(key=lambda row: -(row.times_target or 0))
         parts = [
             _("%(queue)s is %(age)s behind") % {"queue": wording.named(row.name), "age": wording.age(row.oldest_age)}
-            for row in late[:3]
+            for row in late[:2]
         ]
-        if len(late) > 3:
+        if len(late) > 2:
             parts.append(
-                ngettext("%(n)s more queue is late", "%(n)s more queues are late", len(late) - 3) % {"n": len(late) - 3}
+                ngettext("%(n)s more queue is late", "%(n)s more queues are late", len(late) - 2) % {"n": len(late) - 2}
             )
         return "; ".join(parts) + "."
     paused = [row for row in state.queues if row.paused and row.waiting]
@@ -137,7 +137,10 @@ _PATTERNS: tuple[tuple[re.Pattern[str], _Build], ...] = (
     (re.compile(r"(?P<n>[\d,]+) jobs? (?:is|are) in quarantine on (?P<queue>.+)\."), _quarantine),
     (
         re.compile(r"Worker (?P<name>.+) has given no sign of life for (?P<age>\d+ \w+)\."),
-        lambda g: _("Worker %(name)s has given no sign of life for %(age)s.") % {**g, "age": _duration(g["age"])},
+        lambda g: (
+            _("Worker %(name)s has given no sign of life for %(age)s.")
+            % {"name": wording.short(g["name"]), "age": _duration(g["age"])}
+        ),
     ),
     (re.compile(r"(?P<n>[\d,]+) more workers are silent\."), lambda g: _("%(n)s more workers are silent.") % g),
     (re.compile(r"(?P<n>[\d,]+) jobs? waits? and no worker is alive\."), _nobody),

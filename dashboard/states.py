@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,11 +85,16 @@ FACTS = {
     "comes back": _("comes back"),
     "limit": _("limit"),
     "quarantined": _("quarantined"),
+    "waiting for": _("waiting for"),
 }
 
-REASONS = {
-    "half a job: the hash has no data": _("half a job: its data is missing"),
-}
+REASONS: tuple[tuple[re.Pattern[str], Any], ...] = (
+    (re.compile(r"half a job: the hash has no data"), _("half a job: its data is missing")),
+    (re.compile(r"failed after (?P<n>\d+) attempts?"), _("failed after %(n)s attempts")),
+    (re.compile(r"worker died (?P<n>\d+) times?(?P<how> \(.*\))?"), _("its process died %(n)s times%(how)s")),
+    (re.compile(r"waited too long for (?P<what>.+)"), _("waited too long for %(what)s")),
+)
+"""Why the doors set jobs aside, as they write it."""
 
 _VERBS: dict[str, tuple[str, str]] = {
     "acquired": ("s-running", "lock"),
@@ -139,6 +145,8 @@ def event(name: str) -> tuple[str, str]:
 
 def reason(text: str) -> str:
     """Why a job is in quarantine, in the viewer's language where the text is one of ours."""
-    if text in REASONS:
-        return str(REASONS[text])
+    for pattern, words in REASONS:
+        match = pattern.fullmatch(text)
+        if match:
+            return str(words) % {name: value or "" for name, value in match.groupdict().items()}
     return text or str(_("no reason recorded"))

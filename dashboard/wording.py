@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from datetime import UTC, datetime
 
 from django.utils.translation import gettext as _
 
 NONE = "–"
+_RANDOM = re.compile(r"[0-9a-f]{20,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 NBSP = "\u00a0"
 
 
@@ -21,6 +23,13 @@ def _shown(char: str) -> str:
         return char
     code = ord(char)
     return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(char) or (f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
+
+
+def short(value: str) -> str:
+    """The first 8 characters of a random id (UUID or long hex); another one as it is, cut at 40."""
+    if _RANDOM.fullmatch(value):
+        return value[:8]
+    return value if len(value) <= 40 else f"{value[:39]}…"
 
 
 def named(text: str) -> str:
@@ -62,6 +71,8 @@ def times(ratio: float | None) -> str:
     """``5.7×``."""
     if ratio is None:
         return NONE
+    if 0 < ratio < 0.05:
+        return "<0.1×"
     return f"{ratio:,.0f}×" if ratio >= 99.5 else f"{ratio:.1f}×"
 
 

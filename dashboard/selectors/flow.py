@@ -30,6 +30,8 @@ class Flow:
     completed: Series
     minutes: tuple[Minute, ...]
     end: int
+    all_in: Series
+    all_out: Series
 
     @property
     def total_in(self) -> float | None:
@@ -66,4 +68,5 @@ def flow(state: State, name: str | None) -> Flow:
         Minute(end - (count - i) * 60_000_000, inflow[len(inflow) - count + i], completed[len(completed) - count + i])
         for i in range(count)
     )
-    return Flow(state.queues, chosen, inflow, completed, minutes, end)
+    everything = total([r.spark_in for r in state.queues]), total([r.spark_out for r in state.queues])
+    return Flow(state.queues, chosen, inflow, completed, minutes, end, *everything)

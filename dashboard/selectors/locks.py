@@ -108,6 +108,17 @@ class Lock:
         return sum(bool(h.gone) for h in self.holders)
 
     @property
+    def offered(self) -> range:
+        """Slots kept for a moment for waiters that were woken."""
+        return range(min(self.info.offers, 12) if self.info.kind != "rate" else 0)
+
+    @property
+    def free(self) -> range:
+        """Slots that nobody has; none are shown when the limit is unknown or large."""
+        limit = self.info.limit or 0
+        return range(max(0, limit - int(self.info.used) - self.info.offers) if limit <= 12 else 0)
+
+    @property
     def more_waiters(self) -> int:
         return max(0, self.info.waiters - len(self.waiters))
 

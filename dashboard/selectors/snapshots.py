@@ -159,7 +159,10 @@ class State:
 
     @property
     def banner(self) -> tuple[Restraint, ...]:
-        return tuple(item for s in self.snapshots for item in s.banner)
+        found: dict[tuple[str, str], Restraint] = {}
+        for item in (item for s in self.snapshots for item in s.banner):
+            found.setdefault((item.kind, item.target), item)  # what holds everywhere is mirrored to every server
+        return tuple(found.values())
 
     @property
     def needs(self) -> tuple[Need, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,7 +18,6 @@ from queueops.rdb.keys import split_instance
 
 register = template.Library()
 
-_RANDOM = re.compile(r"[0-9a-f]{20,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 COLUMNS = ("queued", "parked", "running", "scheduled", "deferred", "failed", "quarantined")
 
 register.filter("count", wording.count)
@@ -28,6 +26,7 @@ register.filter("signed", wording.signed)
 register.filter("times", wording.times)
 register.filter("named", wording.named)
 register.filter("visible", wording.visible)
+register.filter("short", wording.short)
 register.filter("size", wording.size)
 register.filter("plain_age", wording.age)
 
@@ -42,14 +41,6 @@ def masked(value: Any) -> str:
 def masked_line(value: Any) -> str:
     """As ``masked``, on one line."""
     return wording.visible(masking.mask_text(str(value)))
-
-
-@register.filter
-def short(value: str) -> str:
-    """The first 8 characters of a random id (UUID or long hex); another one as it is, cut at 40."""
-    if _RANDOM.fullmatch(value):
-        return value[:8]
-    return value if len(value) <= 40 else f"{value[:39]}…"
 
 
 @register.filter
@@ -96,11 +87,12 @@ def event(name: str) -> SafeString:
 
 
 @register.simple_tag
-def age(seconds: float | None, target: float | None = None, empty: str = wording.NONE) -> SafeString:
-    """An age with its heat. ``live.js`` lets nothing tick here: the number belongs to the data's moment."""
+def age(seconds: float | None, target: float | None = None, empty: str = wording.NONE, most: int = 4) -> SafeString:
+    """An age with its heat, at most ``most``: a screen has one solid red."""
     if seconds is None:
         return format_html('<span class="zero">{}</span>', empty)
-    return format_html('<span class="age age-{}">{}</span>', wording.heat(seconds, target), wording.age(seconds))
+    heat = min(most, wording.heat(seconds, target))
+    return format_html('<span class="age age-{}">{}</span>', heat, wording.age(seconds))
 
 
 @register.simple_tag

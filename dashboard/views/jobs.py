@@ -10,6 +10,9 @@ from dashboard.access import page
 from dashboard.selectors import changelog, jobs, quarantine, search, store
 from dashboard.views.shell import show, unavailable
 
+SHOWN = ("queue", "function", "claim", "attempts")
+"""Facts of the explanation that the page shows in a place of their own."""
+
 
 @page
 def jobs_page(request: HttpRequest) -> HttpResponse:
@@ -30,5 +33,7 @@ def job_page(request: HttpRequest, job_id: str) -> HttpResponse:
         entries = changelog.of_job(job.server if job else "", job_id)
     except store.StoreDown as error:
         return unavailable(request, "jobs", error)
-    context = {"job": job, "job_id": job_id, "copy": copy, "entries": entries, "why": explaining.why(job_id)}
+    why = explaining.why(job_id)
+    facts = [fact for fact in why.facts if fact.label not in SHOWN] if why else []
+    context = {"job": job, "job_id": job_id, "copy": copy, "entries": entries, "why": why, "facts": facts}
     return show(request, "jobs_one", context, status=200 if job or copy or entries else 404)

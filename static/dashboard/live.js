@@ -2,7 +2,7 @@
 // the fallback. The age of the data ticks every second and turns loud when nobody renews it.
 (() => {
   "use strict";
-  const STALE = 5000, RETRY_MIN = 1000, RETRY_MAX = 30000;
+  const STALE = 5000, QUIET = 3000, RETRY_MIN = 1000, RETRY_MAX = 30000;
   const fresh = document.getElementById("fresh");
   if (!fresh) return;
   const text = fresh.dataset;
@@ -11,7 +11,10 @@
 
   // --- age ------------------------------------------------------------------------------------------------------------
   // Only differences of this browser's steady clock are used: its wall clock may be wrong.
-  let bornAt = clock() - Number(text.age || 0), known = text.known === "1", connected = false, nextTry = 0;
+  let socket = null;
+  let bornAt = clock() - Number(text.age || 0), known = text.known === "1", heardAt = -Infinity, nextTry = 0;
+  // a socket over which nothing comes is no better than none
+  const told = () => socket !== null && clock() - heardAt < QUIET;
 
   function setAge(ms) { bornAt = clock() - ms; known = true; tick(); }
 
@@ -26,7 +29,7 @@
     const age = clock() - bornAt, stale = !known || age > STALE;
     document.body.classList.toggle("is-stale", stale);
     fresh.textContent = !known ? text.neverText
-      : (stale ? text.oldText : connected ? text.liveText : text.pollText).replace("{age}", ageText(age));
+      : (stale ? text.oldText : told() ? text.liveText : text.pollText).replace("{age}", ageText(age));
     const bar = document.getElementById("stalebar");
     bar.hidden = !stale;
     if (stale) {
@@ -56,7 +59,7 @@
   }
 
   // --- refresh --------------------------------------------------------------------------------------------------------
-  let refreshedAt = clock(), running = false, told = false;
+  let refreshedAt = clock(), running = false, due = false;
 
   function resting() {
     const region = live();
@@ -72,18 +75,15 @@
     if (resting()) return;
     const every = Number(live().dataset.every || 3) * 1000;
     if (clock() - refreshedAt < every - 100) return;
-    told = false;
+    due = false;
     running = true;
     refreshedAt = clock();
     const url = location.pathname + location.search;
     htmx.ajax("GET", url, { target: "#live", swap: "morph:outerHTML", source: "#live" }).finally(() => { running = false; });
   }
 
-  // Polling: slow while the socket works (the socket tells), at the page's own pace while it does not.
-  setInterval(() => {
-    if (told) return refresh();
-    if (!connected || clock() - bornAt > 2 * STALE) refresh();
-  }, 500);
+  // The socket tells when; while it does not, the page asks at its own pace.
+  setInterval(() => { if (due || !told()) refresh(); }, 500);
 
   document.addEventListener("htmx:afterRequest", (event) => {
     const age = event.detail.xhr && event.detail.xhr.getResponseHeader("QO-Data-Age");
@@ -152,7 +152,7 @@
   });
 
   // --- socket -----------------------------------------------------------------------------------------------------------
-  let socket = null, failures = 0;
+  let failures = 0;
 
   function connect() {
     if (!text.socket || document.hidden) return;
@@ -164,14 +164,13 @@
       try { message = JSON.parse(event.data); } catch { return; }
       if (message.t === "ping") { socket.send('{"t":"pong"}'); return; }
       if (message.t !== "snapshot") return;
-      connected = true;
+      heardAt = clock() - (Number(message.age) || 0);
       setAge(Number(message.age) || 0);
-      told = true;
+      due = true;
       refresh();
     };
     socket.onclose = (event) => {
       socket = null;
-      connected = false;
       tick();
       // 4401, 4403: logged out or no longer allowed; the page says so itself when it is asked again
       if (event.code !== 4401 && event.code !== 4403) later(event.code === 4429 ? RETRY_MAX : 0);
@@ -190,6 +189,6 @@
     if (document.hidden) return;
     if (!socket) connect();
     refreshedAt = -Infinity;
-    told = true;
+    due = true;
   });
 })();
