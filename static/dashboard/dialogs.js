@@ -19,7 +19,7 @@
     if (value) value.value = button.dataset.value ?? "";
     if (form.hasAttribute("data-bulk")) fillBulk(form);
     dialog.showModal();
-    (form.querySelector("textarea, input:not([type=hidden]), select") || form).focus();
+    (form.querySelector("[data-value]") || form.querySelector("textarea") || form).focus();
   }
 
   document.addEventListener("click", (event) => {
@@ -101,24 +101,27 @@
   function fillBulk(form) {
     const n = count(), everything = all().checked, chosen = boxes().filter((box) => box.checked);
     form.elements.all.value = everything ? "1" : "";
-    for (const el of form.querySelectorAll("[data-count]")) el.textContent = n.toLocaleString();
+    const many = (n === 1 ? text.jobText : text.jobsText).replace("{n}", n.toLocaleString());
+    for (const el of form.querySelectorAll("[data-count]")) el.textContent = many;
     form.querySelector("[data-jobs]").replaceChildren(...(everything ? [] : chosen).map((box) => {
       const input = document.createElement("input");
       Object.assign(input, { type: "hidden", name: "job", value: box.value });
       return input;
     }));
     form.querySelector("[data-preview]").replaceChildren(...chosen.slice(0, 20).map((box) => {
-      const row = box.closest("tr").cloneNode(true);
-      row.removeAttribute("id");
-      row.classList.remove("on");
-      row.querySelector(".check").remove();
+      const row = document.createElement("tr");
+      for (const [name, look] of [["id", "mono"], ["what", "mono wrap"], ["error", "muted wrap"]]) {
+        const cell = row.insertCell();
+        cell.className = look;
+        cell.textContent = box.dataset[name];
+      }
       return row;
     }), ...(n > 20 ? [rest(n - 20)] : []));
   }
 
   function rest(n) {
     const row = document.createElement("tr"), cell = row.insertCell();
-    cell.colSpan = 5;
+    cell.colSpan = 3;
     cell.className = "muted";
     cell.textContent = `… + ${n.toLocaleString()}`;
     return row;

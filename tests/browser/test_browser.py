@@ -123,16 +123,16 @@ def test_selected_rows_hold_the_refresh_and_are_counted(open_page: Open, stage: 
     page.on("request", lambda request: asked.append(request.url) if request.headers.get("hx-request") else None)
     page.get_by_role("button", name="Replay…").click()
     dialog = page.locator("#d-replay")
-    assert dialog.locator("h2").inner_text() == "Replay 1"
-    assert "app.f" in dialog.locator("[data-preview]").inner_text()
+    assert dialog.locator("h2").inner_text() == "Replay 1 job"
+    assert "f 1" in dialog.locator("[data-preview]").inner_text()
     dialog.get_by_role("button", name="Cancel").click()
     page.get_by_text("All 3 matching").click()
     page.get_by_role("button", name="Discard…").click()
     dialog = page.locator("#d-discard")
-    assert dialog.locator("h2").inner_text() == "Discard 3"
+    assert dialog.locator("h2").inner_text() == "Discard 3 jobs"
     assert not asked
     dialog.get_by_label("Reason").fill("tests")
-    dialog.get_by_role("button", name="Discard 3").click()
+    dialog.get_by_role("button", name="Discard 3 jobs").click()
     page.locator(".toast", has_text="Discarded").wait_for()
 
 
