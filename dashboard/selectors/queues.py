@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dashboard.selectors import jobs, snapshots, store
+from dashboard.selectors import job_lists as jobs
+from dashboard.selectors import snapshots, store
 from queueops.rdb.client import server_of
 from queueops.rdb.keys import SEP
 from queueops.telemetry.batch import Batch, decoded, shown

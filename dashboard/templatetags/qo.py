@@ -12,7 +12,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from dashboard import access, masking, sentences, states, wording
+from dashboard import access, drains, masking, states, wording
 from dashboard.selectors.snapshots import QueueRow
 from queueops.rdb.keys import split_instance
 
@@ -262,8 +262,8 @@ def factword(name: str) -> str:
 
 
 @register.simple_tag
-def drain(row: QueueRow) -> sentences.Drain:
-    return sentences.drain(row)
+def drain(row: QueueRow) -> drains.Drain:
+    return drains.drain(row)
 
 
 @register.simple_tag

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
 
-from dashboard import sentences
+from dashboard import drains, sentences
 from dashboard.access import page
 from dashboard.selectors import snapshots
 from dashboard.views.shell import show
@@ -21,7 +21,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         "rows": state.queues[:ROWS],
         "more": max(0, len(state.queues) - ROWS),
         "oldest": next((row for row in state.queues if row.oldest_age is not None), None),
-        "tiles": sentences.Tiles(state),
+        "tiles": drains.Tiles(state),
         "needs": [sentences.need(item) for item in state.needs[:12]],
     }
     return show(request, "overview", context, every=2)

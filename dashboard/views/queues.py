@@ -6,7 +6,8 @@ from django.http import HttpRequest, HttpResponse
 
 from dashboard import states
 from dashboard.access import page
-from dashboard.selectors import jobs, queues, snapshots, store
+from dashboard.selectors import job_lists as jobs
+from dashboard.selectors import queues, snapshots, store
 from dashboard.views.shell import number, show, unavailable
 
 
