@@ -15,7 +15,7 @@ NBSP = "\u00a0"
 
 def visible(text: str) -> str:
     """Text with control and direction-changing characters written out, so that it cannot disguise itself."""
-    return "".join(_shown(char) for char in text)
+    return text if text.isprintable() else "".join(_shown(char) for char in text)
 
 
 def _shown(char: str) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from django import template
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -18,6 +19,8 @@ from queueops.rdb.keys import split_instance
 
 register = template.Library()
 
+_PATH = "/~:@!$&'()*+,;="
+"""Characters that a path keeps, as ``reverse`` does."""
 COLUMNS = ("queued", "parked", "running", "scheduled", "deferred", "failed", "quarantined")
 
 register.filter("count", wording.count)
@@ -112,10 +115,16 @@ def when(us: float | int | None, style: str = "clock", empty: str = wording.NONE
     return format_html('<time datetime="{}" data-when="{}" title="{}">{} UTC</time>', iso, style, iso, text)
 
 
+@lru_cache(maxsize=64)
+def _page_url(name: str, prefix: str) -> str:
+    """A page's address; a list has hundreds of links to the same few."""
+    return reverse(f"dashboard:{name}")
+
+
 @register.simple_tag
 def link(page_: str, *args: Any, **query: Any) -> str:
     """``/queues/?name=…``: names go into the query, encoded. A None leaves its key out."""
-    base = reverse(f"dashboard:{page_}", args=args)
+    base = reverse(f"dashboard:{page_}", args=args) if args else _page_url(page_, get_script_prefix())
     pairs = {key: value for key, value in query.items() if value is not None}
     return f"{base}?{urlencode(pairs)}" if pairs else base
 
@@ -123,7 +132,8 @@ def link(page_: str, *args: Any, **query: Any) -> str:
 @register.simple_tag
 def joburl(job_id: Any) -> str:
     """A job's page; an empty id, which no page can have, leads to the search."""
-    return reverse("dashboard:job", args=[str(job_id)]) if job_id else reverse("dashboard:jobs")
+    jobs = _page_url("jobs", get_script_prefix())
+    return f"{jobs}{quote(str(job_id), safe=_PATH)}/" if job_id else jobs
 
 
 @register.simple_tag(takes_context=True)

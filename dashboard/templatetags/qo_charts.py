@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from django import template
@@ -19,8 +20,9 @@ NONE = SafeString('<path class="spark-none" d="M0 29H120"/>')
 
 
 @register.simple_tag
-def sparkline(values: Sequence[float | None], css: str = "", width: int = 88) -> SafeString:
-    """One series on its area; decorative, since its newest value stands beside it."""
+@lru_cache(maxsize=256)
+def sparkline(values: tuple[float | None, ...], css: str = "", width: int = 88) -> SafeString:
+    """One series on its area; decorative, since its newest value stands beside it. All viewers share one drawing."""
     spark = charts.spark(values, width)
     body = format_html('<path class="spark-a" d="{}"/><path class="spark-l" d="{}"/>', spark.area, spark.line)
     return format_html(
@@ -30,7 +32,8 @@ def sparkline(values: Sequence[float | None], css: str = "", width: int = 88) ->
 
 
 @register.simple_tag
-def gapspark(inflow: Sequence[float | None], completed: Sequence[float | None]) -> SafeString:
+@lru_cache(maxsize=1024)
+def gapspark(inflow: tuple[float | None, ...], completed: tuple[float | None, ...]) -> SafeString:
     """Inflow and completion with the gap between them filled."""
     gap = charts.gap(inflow, completed)
     missing = "".join(f"M{x:.1f} 29H{x + width:.1f}" for x, width in gap.missing)

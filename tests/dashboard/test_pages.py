@@ -11,6 +11,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from dashboard.templatetags.qo import joburl
 from queueops.conf import conf
 from queueops.models import QuarantinedJob
 from queueops.rdb.keys import SEP, control_id, instance
@@ -241,6 +242,7 @@ def test_without_a_monitor_health_is_unknown_and_figures_are_read_now(boss: Clie
 def test_a_job_of_any_id_has_its_page(boss: Client, redis: Any, job: str) -> None:
     redis.hset(conf.keys.of("rq_job", job), mapping={"status": "queued", "origin": "default", "description": "me"})
     address = reverse("dashboard:job", args=[job])
+    assert joburl(job) == address
     answer = boss.get(address)
     assert answer.status_code == 200
     assert answer.context["job"].id == job
