@@ -42,7 +42,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def eventually(check: Callable[[], Any], seconds: float = 20, what: str = "") -> Any:
+def eventually(check: Callable[[], Any], seconds: float = 60, what: str = "") -> Any:
     """The first true answer of ``check``, asked every 20 ms; for what other processes do. Fails after ``seconds``."""
     deadline = time.monotonic() + seconds
     while True:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 
 from queueops.management.base import one_line
 
@@ -15,6 +16,7 @@ class OneLine(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         first, *rest = record.getMessage().strip().splitlines() or [""]
+        first = re.sub(r"^Worker \S+: ", "", first)  # the name of the process stands before the line
         # RQ writes the traceback into the message: its last line is the exception
         error = rest[-1] if rest else record.exc_info and record.exc_info[1] and repr(record.exc_info[1])
         brief = {"msg": f"{first}: {error}" if error else first, "args": None, "exc_info": None, "exc_text": None}

@@ -69,7 +69,7 @@ sys.exit(status)
     return Running([sys.executable, "-c", script])
 
 
-def gone(processes: list[psutil.Process], seconds: float = 20) -> None:
+def gone(processes: list[psutil.Process], seconds: float = 60) -> None:
     """Fail unless all of these processes have ended."""
     _, alive = psutil.wait_procs(processes, timeout=seconds)
     names = [process.cmdline() for process in alive if process.status() != psutil.STATUS_ZOMBIE]

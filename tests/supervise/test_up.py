@@ -38,13 +38,13 @@ def sign_in(address: str, password: str) -> str:
     """The address where one arrives after having logged in."""
     jar = http.cookiejar.CookieJar()
     browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
-    page = browser.open(address, timeout=20).read().decode()
+    page = browser.open(address, timeout=90).read().decode()
     token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
     assert token, page
     form = {"username": "admin", "password": password, "csrfmiddlewaretoken": token[1], "next": "/"}
     login = urllib.parse.urljoin(address, "/login/")
     request = urllib.request.Request(login, urllib.parse.urlencode(form).encode(), {"Referer": login})
-    return str(browser.open(request, timeout=20).geturl())
+    return str(browser.open(request, timeout=90).geturl())
 
 
 def test_one_command_then_stop_then_resume(launch: Launch, state: Path) -> None:
@@ -169,7 +169,7 @@ def test_the_database_is_for_several_writers(shared: Shared) -> None:
 
 
 def test_pages_are_sent_with_a_strict_policy(shared: Shared) -> None:
-    answer = urllib.request.urlopen(f"{shared.address}login/", timeout=20)
+    answer = urllib.request.urlopen(f"{shared.address}login/", timeout=90)
     policy = answer.headers["Content-Security-Policy"]
     for rule in ("default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"):
         assert rule in policy
@@ -180,7 +180,7 @@ def test_pages_are_sent_with_a_strict_policy(shared: Shared) -> None:
 def test_a_foreign_host_is_refused(shared: Shared) -> None:
     request = urllib.request.Request(f"{shared.address}login/", headers={"Host": "evil.example"})
     with pytest.raises(urllib.error.HTTPError) as caught:
-        urllib.request.urlopen(request, timeout=20)
+        urllib.request.urlopen(request, timeout=90)
     assert caught.value.code == 400
 
 
@@ -191,4 +191,4 @@ def test_a_web_socket_of_nobody_is_refused(shared: Shared, path: str) -> None:
         pytest.raises((InvalidStatus, ConnectionClosed)),
         connect(address, origin=Origin(shared.address.rstrip("/"))) as peer,
     ):
-        peer.recv(timeout=20)
+        peer.recv(timeout=90)
