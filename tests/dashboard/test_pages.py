@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
+from django.template.loader import render_to_string
 from django.urls import reverse
 
 from dashboard.templatetags.qo import joburl
@@ -246,3 +247,14 @@ def test_a_job_of_any_id_has_its_page(boss: Client, redis: Any, job: str) -> Non
     answer = boss.get(address)
     assert answer.status_code == 200
     assert answer.context["job"].id == job
+
+
+def test_faults_look_like_ours(boss: Client) -> None:
+    answer = boss.get("/no/such/page")
+    assert answer.status_code == 404 and b"Nothing here" in answer.content
+    check(answer.content.decode())
+    assert "The page failed" in render_to_string("500.html")
+    strict = Client(enforce_csrf_checks=True)
+    answer = strict.post("/login/", {"username": "a", "password": "b"})
+    assert answer.status_code == 403 and b"The form is too old" in answer.content
+    check(answer.content.decode())
