@@ -53,7 +53,7 @@ STATIC = {
     "probe": "probe",  # string: what the newest health check wrote
     "monitor_leader": "monitor_leader",  # string: token of the leading monitor, with expiry
     "monitor_state": "monitor_state",  # hash: when the monitor last did what
-    "clock": "clock",  # string: µs by which a test has moved the clock; never read otherwise
+    "clock": "clock",  # string: how a test has moved or stopped the clock (queueops.testing); never read otherwise
     "workers": "workers",  # zset: worker -> last sign of life (µs)
     "rq_queues": f"{RQ_KEY_PREFIX}:queues",
     "rq_workers": f"{RQ_KEY_PREFIX}:workers",

@@ -128,7 +128,7 @@ class Claiming(Settling):
         """The job of a claim, ready to run; None if it is not to run after all."""
         queue = next(q for q in self.queues if q.name == answer.queue)
         if self._stop_requested:
-            self.settle_or_leave("put_back", reason="worker stopped")
+            self.settle_or_leave("put_back", job=answer.job_id, reason="worker stopped")
             raise StopRequested
         job = self.job_class(answer.job_id, connection=self.connection, serializer=self.serializer)
         try:

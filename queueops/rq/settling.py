@@ -18,7 +18,7 @@ from queueops.middleware import Discard, Fail, Middleware, Postpone
 from queueops.rdb import doors
 from queueops.rq.execution import CurrentExecution, executing
 from queueops.rq.fingerprint import fingerprint
-from queueops.rq.recorder import recording, without_data
+from queueops.rq.recorder import recording, trimmed
 
 
 class LeaseLost(BaseException):
@@ -142,12 +142,14 @@ class Settling(BaseWorker):
     def _replay(self, job: Any, outcome: str, commands: list[tuple[Any, ...]], **options: Any) -> None:
         if job.delay is not None and outcome == "retried":
             options["delay"] = job.delay
-        self._settle(outcome, commands=without_data(commands, job.key), **options)
+        self._settle(outcome, commands=trimmed(commands, job, self.token), **options)
 
     def _settle(self, outcome: str, commands: Any = (), **options: Any) -> None:
         """Settle, asking again while Redis does not answer and the lease lasts: the script changes nothing twice."""
         until, pause = time.monotonic() + self.span, 0.1
         connection = getattr(self.connection, "_connection", self.connection)
+        if self.current is not None:
+            options.setdefault("job", self.current.job_id)
         while True:
             try:
                 answer = doors.settle(connection, self.token, outcome, commands=commands, **options)

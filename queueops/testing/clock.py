@@ -21,3 +21,8 @@ def remove() -> None:
 def advance(connection: Any, seconds: float) -> None:
     """Let ``seconds`` pass. Expiries of keys are the server's own: they come late, never early."""
     connection.incrby(conf.keys.static("clock"), round(seconds * 1_000_000))
+
+
+def stop(connection: Any, at: int) -> None:
+    """Let the clock stand still at ``at`` (µs since the epoch)."""
+    connection.set(conf.keys.static("clock"), f"={at}")

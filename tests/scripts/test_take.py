@@ -23,3 +23,4 @@ def test_takes_settles_and_refuses_without_parking(doors: Doors) -> None:
 def test_refuses_while_paused(doors: Doors) -> None:
     doors.redis.hset(K.static("paused"), "all", '{"until": 0}')
     assert take(doors)[0] == "paused"
+    assert doors.totals() == {"accepted": 1, "skipped": 1}

@@ -7,6 +7,7 @@ local token, raw_claims, func, policy, span, simple = ARGV[1], ARGV[2], ARGV[3],
 local raw = redis.call('HGET', K.leases, token)
 if not raw then return {'LOST'} end
 local record = cjson.decode(raw)
+if record.adopting == 0 then return {'TAKEN'} end -- asked again: the answer was lost
 local id, queue, key = record.job, record.queue, K.rq_job .. record.job
 local claims = sorted_claims(raw_claims)
 redis.call('HSET', key, F.claims, raw_claims, F.func, func, F.policy, policy)

@@ -14,8 +14,13 @@ if mode == 'deferred' then
   redis.call('ZADD', K.queues, int(NOW), queue)
   return {'OK', 0}
 end
-local old = redis.call('HMGET', key, 'status', F.quarantined, 'origin')
+local function given(name)
+  for i = 9, #ARGV, 2 do if ARGV[i] == name then return ARGV[i + 1] end end
+end
+local old = redis.call('HMGET', key, 'status', F.quarantined, 'origin', 'created_at')
 if old[1] then
+  -- the same call again, since its answer was lost: the job may have run and ended by now
+  if old[4] and old[4] == given('created_at') then return {'OK', redis.call('LLEN', K.rq_queue .. queue)} end
   if unique == '1' then return {'EXISTS'} end
   local open = {queued = 1, scheduled = 1, started = 1, deferred = 1, rate_limited = 1, ready_to_enqueue = 1}
   if open[old[1]] or redis.call('HEXISTS', K.running, id) == 1 then

@@ -10,6 +10,7 @@ local open = {queued = 1, scheduled = 1, deferred = 1, rate_limited = 1, ready_t
 redis.call('ZREM', K.waiting .. queue, id)
 redis.call('ZREM', K.expiring, id)
 if got[3] then unpark(id, queue, got[3]) end
+if got[3] and got[3] ~= '' then pump_at(got[3], NOW) end -- it may have stood before others
 if got[4] then
   redis.call('ZREM', K.quarantined .. queue, id)
   redis.call('ZREM', K.rq_failed .. queue, id)

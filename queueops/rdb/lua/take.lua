@@ -7,20 +7,24 @@ local key = K.rq_job .. id
 local got = redis.call('HMGET', key, F.claims, F.since)
 local claims = sorted_claims(got[1] or '[]')
 local since = tonumber(got[2]) or NOW
-if isolation_of(func, '', claims) then return {'REFUSED', 'isolated'} end
-if paused_function(func) or paused_queue(queue) then return {'REFUSED', 'paused'} end
+if redis.call('HEXISTS', K.leases, token) == 1 then return {'TAKEN'} end
+local function refused(why, instance)
+  count(queue, func, 'skipped')
+  redis.call('HSET', key, 'status', 'canceled')
+  redis.call('EXPIRE', key, 500)
+  log(instance and subject(instance) .. '.refused' or 'job.skipped', {c = instance, job = id, f = func, q = queue, why = why})
+  return {'REFUSED', instance or why}
+end
+if isolation_of(func, '', claims) then return refused('isolated') end
+if paused_function(func) or paused_queue(queue) then return refused('paused') end
 for _ = 1, 10 do
   local verdict, claim = refusal(id, since, claims)
   if verdict == 'no' then
-    count(queue, func, 'skipped')
-    redis.call('HSET', key, 'status', 'canceled')
-    redis.call('EXPIRE', key, 500)
-    log(subject(claim.i) .. '.refused', {c = claim.i, job = id, f = func, q = queue})
-    return {'REFUSED', claim.i}
+    return refused(nil, claim.i)
   elseif verdict == 'ok' then
     start({id = id, queue = queue, func = func, token = token, worker = '', claims = claims, span = tonumber(ARGV[5]),
       simple = 1, iso = ARGV[6], seconds = ARGV[7], since = since})
     return {'TAKEN'}
   end
 end
-return {'REFUSED', 'busy'}
+return refused('busy')

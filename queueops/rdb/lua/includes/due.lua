@@ -75,6 +75,7 @@ local function recheck_parked(queue, most)
       end
       if longest > 0 and NOW - since >= longest then
         unpark(id, queue, instance)
+        pump_at(instance, NOW) -- it may have stood before others
         quarantine_job(id, queue, func, 'waited', 'waited too long for ' .. string.gsub(instance, SEP, ' '))
       else
         local again = NOW + RECHECK
@@ -90,7 +91,7 @@ end
 -- begin_serving(queue): a queue that nobody claimed from lately is served again: its lines are looked at at once
 local function begin_serving(queue)
   if not served(queue) then
-    for _, id in ipairs(redis.call('ZRANGE', K.parked .. queue, 0, 49)) do
+    for _, id in ipairs(redis.call('ZRANGE', K.parked .. queue, 0, 499)) do
       local instance = redis.call('HGET', K.rq_job .. id, F.parked)
       if instance and instance ~= '' then pump_at(instance, NOW) end
     end

@@ -156,8 +156,9 @@ end
 -- An offer that ran out is made again while the next waiter could not use the room either: it stands on the same
 -- queue, whose workers are all busy. Else it passes on.
 local function outlive_offer(instance, id)
-  local job = redis.call('HMGET', K.rq_job .. id, 'status', 'origin', F.parked)
+  local job = redis.call('HMGET', K.rq_job .. id, 'status', 'origin', F.parked, F.func)
   if job[1] ~= 'queued' or job[3] or not served(job[2] or '') then return false end
+  if paused_queue(job[2]) or paused_function(job[4] or '') then return false end
   local head = redis.call('ZRANGE', K.line .. instance, 0, 0)[1]
   return head and redis.call('HGET', K.rq_job .. head, 'origin') == job[2]
 end
