@@ -71,7 +71,8 @@ def guard(server: Server) -> Iterator[None]:
     try:
         yield
     except (RedisError, OSError) as error:
-        why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        said = str(error).rstrip(". ")
+        why = f"{type(error).__name__}: {said}" if said else type(error).__name__
         with _lock:
             _down[server.alias] = (time.monotonic(), why)
         raise StoreDown(Down(server.alias, tuple(server.queues), why)) from error

@@ -27,7 +27,7 @@ def sparkline(values: tuple[float | None, ...], css: str = "", width: int = 88) 
     body = format_html('<path class="spark-a" d="{}"/><path class="spark-l" d="{}"/>', spark.area, spark.line)
     return format_html(
         '<svg class="spark {}" viewBox="0 0 {} 28" preserveAspectRatio="none" aria-hidden="true">{}</svg>',
-        css, width, body if spark.line else NONE,
+        css, width, body if spark.line else format_html('<path class="spark-none" d="M0 27.5H{}"/>', width),
     )  # fmt: skip
 
 

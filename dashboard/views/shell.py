@@ -55,6 +55,7 @@ def show(
         "page": page.split("_")[0],
         "state": state,
         "down": state.down,
+        "known": bool(state.snapshots) or not state.down,
         "every": every,
         "look": look,
         "sentence": sentences.health(state),

@@ -8,8 +8,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from django.test import Client
 from django.template.loader import render_to_string
+from django.test import Client
 from django.urls import reverse
 
 from dashboard.templatetags.qo import joburl
