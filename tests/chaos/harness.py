@@ -178,6 +178,18 @@ class Town:
         """Enqueue a job from here."""
         return Queue(queue, connection=self.redis).enqueue(func, *args, **options)
 
+    def manage(self, *words: str) -> None:
+        """One of the commands, as an operator types it."""
+        command = [sys.executable, str(ROOT / "manage.py"), "queueops", *words]
+        subprocess.run(command, env=self.env, cwd=ROOT, check=True, capture_output=True)
+
+    def all_lines(self) -> list[record.Line]:
+        return list(record.read(self.record_path))
+
+    def ended(self, jobs: list[Any]) -> set[str]:
+        """Which of these jobs have come to their end."""
+        return {line.job for line in self.lines("end")} & {job.id for job in jobs}
+
     def lines(self, what: str, job: str | None = None) -> list[record.Line]:
         """What jobs and producers wrote down."""
         return [line for line in record.read(self.record_path) if line.what == what and job in (None, line.job)]
