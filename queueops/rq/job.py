@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from redis.client import Pipeline
 from rq.job import Job as RQJob
 from rq.job import JobStatus
+from rq.serializers import PickleSerializer
 
 from queueops.middleware import encode_claims
 from queueops.middleware.registry import JobControls
 from queueops.rdb import doors
 from queueops.rdb.keys import JOB_FIELDS
 from queueops.rq.recorder import Recorder
+
+
+class _Pickle:
+    """RQ's default serializer. It is false, so that RQ takes its default at once instead of looking for the methods of
+    a serializer, four times a run, which costs more than the rest of a no-op job.
+    """
+
+    dumps = staticmethod(PickleSerializer.dumps)
+    loads = staticmethod(PickleSerializer.loads)
+
+    def __bool__(self) -> bool:
+        return False
+
+
+_PICKLE = _Pickle()
 
 
 class Job(RQJob):
@@ -28,6 +45,13 @@ class Job(RQJob):
     status_is_recorded: bool = False
     delay: float | None = None
     """Seconds from the store's now, where a delay was given rather than a time."""
+    stored: Mapping[bytes, bytes] = {}
+    """The hash as it was read."""
+
+    def __init__(self, id: str | None = None, connection: Any = None, serializer: Any = None) -> None:
+        super().__init__(id, connection, None if serializer is PickleSerializer else serializer)
+        if self.serializer is PickleSerializer:
+            self.serializer = _PICKLE
 
     def set_controls(self, controls: JobControls) -> None:
         """Keep what the declarations ask for; from here on it is never worked out again."""
@@ -44,7 +68,8 @@ class Job(RQJob):
         return fields
 
     def restore(self, raw_data: Any) -> Any:
-        super().restore(raw_data)
+        super().restore({name: value for name, value in raw_data.items() if not name.startswith(b"qo_")})
+        self.stored = raw_data
 
         def text(name: str) -> str | None:
             value = raw_data.get(JOB_FIELDS[name].encode())
