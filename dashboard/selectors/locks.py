@@ -116,7 +116,8 @@ class Lock:
     def free(self) -> range:
         """Slots that nobody has; none are shown when the limit is unknown or large."""
         limit = self.info.limit or 0
-        return range(max(0, limit - int(self.info.used) - self.info.offers) if limit <= 12 else 0)
+        room = limit - int(self.info.used) - self.info.offers
+        return range(max(0, room) if limit <= 12 and self.info.kind != "rate" else 0)
 
     @property
     def more_waiters(self) -> int:

@@ -25,7 +25,8 @@ def locks_page(request: HttpRequest) -> HttpResponse:
         if "key" in request.GET:
             return _key(request, alias, name, request.GET["key"])
         control = locks.control(alias, name)
-        if control and control.single:
+        # without a live key it is shown as if it had none: the same page as when somebody takes it
+        if control and (control.single or (not control.instances and control.kind in ("semaphore", "rate"))):
             return _key(request, alias, control.id, "")
     except store.StoreDown as error:
         return unavailable(request, "locks", error)
@@ -73,6 +74,6 @@ def _is(row: locks.Control, kind: str) -> bool:
 def _key(request: HttpRequest, alias: str, name: str, key: str) -> HttpResponse:
     wanted = locks.control_ids(name)
     lock = locks.lock(alias, wanted[0], key)
-    history = changelog.of_lock(alias, f"{wanted[0]}{SEP}{key}") if lock else ()
+    history = changelog.of_lock(alias, f"{wanted[0]}{SEP}{key}" if key else wanted[0]) if lock else ()
     context = {"lock": lock, "name": name, "key": key, "history": history}
     return show(request, "locks_one", context, every=2, status=200 if lock else 404)

@@ -64,7 +64,7 @@ def show(
         "may": {name: access.may(request.user, name) for name in ("operate", "replay", "release")},
         "now": state.now,
         "age_ms": int(state.age * 1000),
-        "worst": max(state.queues, key=lambda row: row.times_target or 0, default=None),
+        "worst": max((r for r in state.queues if not r.paused), key=lambda r: r.times_target or 0, default=None),
         **context,
     }
     response = render(request, f"dashboard/{page}.html", context, status=status)
