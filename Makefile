@@ -6,6 +6,7 @@ PORT ?= 8000
 HOST ?= 127.0.0.1
 WORKERS ?= 2
 ARGS ?=
+JOBS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help up test chaos bench lint format messages clean
@@ -16,8 +17,8 @@ help: ## what can be made
 up: $(VENV)/.runtime ## start everything with the demo (PORT=8000 HOST=127.0.0.1 WORKERS=2); Ctrl-C stops it
 	@exec $(BIN)/python manage.py queueops up --demo --port $(PORT) --host $(HOST) --workers $(WORKERS) $(ARGS)
 
-test: $(VENV)/.development ## run the whole suite (ARGS="tests/monitor -k snapshot")
-	@$(BIN)/python -m pytest $(ARGS)
+test: $(VENV)/.development ## run the whole suite (ARGS="tests/monitor -k snapshot"), JOBS=2 files at a time
+	@$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 chaos: $(VENV)/.development ## kill processes 1,000 times under load, and check that nothing is lost
 	@CHAOS_KILLS=1000 $(BIN)/python -m pytest -m chaos $(ARGS)

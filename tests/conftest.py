@@ -21,6 +21,8 @@ _server: Server | None = None
 def pytest_configure(config: pytest.Config) -> None:
     """Start the server, and point settings and environment (for child processes) at it before anything connects."""
     global _home, _server
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        return  # the parent of a parallel run runs no test
     # short: a unix socket has 107 bytes at most
     _home = Path(tempfile.mkdtemp(prefix="qo-"))
     _server = Server(_home / "redis")
@@ -46,6 +48,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         _server.stop()
     if _home:
         shutil.rmtree(_home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings() -> None:
+    """Each process of a parallel run has a directory of its own: its database needs no other name."""
 
 
 @pytest.fixture(scope="session")
