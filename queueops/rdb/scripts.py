@@ -9,7 +9,16 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from redis.exceptions import NoScriptError, ResponseError
+from redis.exceptions import (
+    ClusterDownError,
+    ConnectionError,
+    NoScriptError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    ResponseError,
+    TimeoutError,
+    TryAgainError,
+)
 
 from queueops.conf import conf
 from queueops.rdb.keys import Keys, lua_literals
@@ -35,6 +44,16 @@ class ScriptError(Exception):
         super().__init__(f"{code}: {text}" if text else code)
         self.code = code
         self.text = text
+
+
+class Unavailable(ConnectionError):
+    """The server answers, but takes no writes now: it cannot persist, has too few replicas, or is busy."""
+
+
+SILENT = (ConnectionError, TimeoutError, ReadOnlyError, OutOfMemoryError, ClusterDownError, TryAgainError)
+"""What a worker waits out: nothing was decided, and asking again is right."""
+
+_PASSING = ("MISCONF", "NOREPLICAS", "BUSY ", "MASTERDOWN")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +127,19 @@ def run(connection: Any, name: str, *args: Any) -> Any:
             return connection.evalsha(loaded.sha, 0, *args)
         except NoScriptError:
             return connection.eval(loaded.source, 0, *args)
+    except ReadOnlyError:
+        # a primary that became a replica: the next connection is to ask anew who is primary
+        connection.connection_pool.disconnect(inuse_connections=False)
+        raise
     except ResponseError as error:
         raise translate(error) from error
 
 
 def translate(error: ResponseError) -> Exception:
-    """The :class:`ScriptError` behind a Redis error that one of our scripts raised, else the error itself."""
+    """The :class:`ScriptError` behind a Redis error that one of our scripts raised, ``Unavailable`` for a server that
+    takes no writes for now, else the error itself.
+    """
+    if str(error).startswith(_PASSING):
+        return Unavailable(str(error))
     match = re.match(r"QO (\w+) ?(.*)", str(error))
     return ScriptError(match.group(1), match.group(2)) if match else error

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import uuid4
 
-import redis.exceptions
 from rq.exceptions import StopRequested
 from rq.executions import Execution
 from rq.worker import WorkerStatus
@@ -19,6 +18,7 @@ from queueops.middleware import Middleware, encode_claims, job_controls
 from queueops.middleware.registry import registry
 from queueops.rdb import doors
 from queueops.rdb.client import Server
+from queueops.rdb.scripts import SILENT
 from queueops.rq.execution import CurrentExecution
 from queueops.rq.job import Job
 from queueops.rq.queue import Queue
@@ -65,7 +65,7 @@ class Claiming(Settling):
                 if left is not None and left <= 0:
                     return None
                 self._wait(answer, left)
-            except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError) as error:
+            except SILENT as error:
                 self.log.error("Worker %s: Redis does not answer: %s; again in %.1f s", self.name, error, pause)
                 self.set_state(WorkerStatus.IDLE)
                 time.sleep(pause)

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-import redis.exceptions
 from rq.executions import Execution
 from rq.timeouts import JobTimeoutException
 from rq.utils import now
@@ -16,6 +15,7 @@ from rq.worker.base import BaseWorker
 
 from queueops.middleware import Discard, Fail, Middleware, Postpone
 from queueops.rdb import doors
+from queueops.rdb.scripts import SILENT
 from queueops.rq.execution import CurrentExecution, executing
 from queueops.rq.fingerprint import fingerprint
 from queueops.rq.recorder import recording, trimmed
@@ -38,7 +38,7 @@ def _left_to_lease() -> Iterator[None]:
     """A job that did its work has not failed because Redis was silent afterwards."""
     try:
         yield
-    except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError) as error:
+    except SILENT as error:
         raise SettleFailed(f"the end of the run could not be recorded: {error}") from error
 
 
@@ -154,7 +154,7 @@ class Settling(BaseWorker):
             try:
                 answer = doors.settle(connection, self.token, outcome, commands=commands, **options)
                 break
-            except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError) as error:
+            except SILENT as error:
                 if time.monotonic() > until:
                     raise SettleFailed(f"outcome {outcome!r} could not be recorded: {error}") from error
                 self.log.error("Worker %s: cannot settle %s: %s", self.name, self.token[:8], error)

@@ -9,18 +9,16 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
-import redis.exceptions
 from rq import worker as rq_worker
 from rq.timeouts import HorseMonitorTimeoutException
 from rq.utils import now
 
 from queueops.rdb import doors
 from queueops.rdb.client import Server
+from queueops.rdb.scripts import SILENT
 from queueops.rq.claiming import Claiming
 from queueops.rq.horse import CAN_WAIT, alarm, die_with_parent, ended_within, introduce_nothing
 from queueops.rq.settling import LeaseLost, SettleFailed
-
-SILENT = (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError)
 
 
 class Controlled(Claiming):

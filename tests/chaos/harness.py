@@ -104,8 +104,10 @@ class Town:
         self.redis.close()
         self.server.kill()
 
-    def spawn(self, kind: str) -> Process:
-        """Start one more process of this kind."""
+    def spawn(self, kind: str, number: int = 1) -> Process:
+        """Start ``number`` processes of this kind; the last of them."""
+        for _ in range(number - 1):
+            self.spawn(kind)
         self._number += 1
         assert self._nursery.stdin is not None
         assert self._nursery.stdout is not None
@@ -140,6 +142,14 @@ class Town:
         for process in self.of(*kinds):
             self._kill_pid(process.pid)
             self.processes.remove(process)
+
+    def reset(self) -> None:
+        """Nothing runs, nothing is stored, nothing is written down."""
+        self.end(*{process.kind for process in self.processes})
+        self.redis.config_set("maxmemory", 0)
+        self.redis.replicaof("NO", "ONE")
+        self.redis.flushall()
+        self.record_path.write_text("")
 
     @staticmethod
     def _kill_pid(pid: int) -> None:
@@ -182,6 +192,11 @@ class Town:
         """One of the commands, as an operator types it."""
         command = [sys.executable, str(ROOT / "manage.py"), "queueops", *words]
         subprocess.run(command, env=self.env, cwd=ROOT, check=True, capture_output=True)
+
+    def log(self, *names: str, job: str | None = None) -> list[dict[str, str]]:
+        """The changelog's events of these names (all if none is given), oldest first."""
+        found = judge.events(self.redis, self.keys)
+        return [e for e in found if (not names or e["e"] in names) and job in (None, e.get("job"))]
 
     def all_lines(self) -> list[record.Line]:
         return list(record.read(self.record_path))

@@ -134,10 +134,10 @@ local function consider(queue, id)
   return 'started'
 end
 
+for _, queue in ipairs(queues) do begin_serving(queue) end
 end_due_leases(20)
 run_pump(20)
 for _, queue in ipairs(queues) do
-  begin_serving(queue)
   if not paused_queue(queue) then
     move_due(queue, iso, 20)
     recheck_parked(queue, 20)

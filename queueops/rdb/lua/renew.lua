@@ -1,7 +1,8 @@
 -- The lease of a running job is extended from now, with its holds and RQ's entries, which outlast it by 60 s.
 -- ARGV: token, worker ttl (s), client time (ISO), client time (s)
 -- Returns {'OK', lease end (µs)} | {'LOST'}
--- Events: lease.expired and those of a crash, when the lease ended before this call
+-- Events: lease.expired and those of a crash, when the lease ended before this call; *.expired for a hold that is gone
+-- (evicted, or taken by an operator)
 --- include door
 local token = ARGV[1]
 local raw = redis.call('HGET', K.leases, token)
@@ -15,12 +16,25 @@ if ends <= NOW then
 end
 ends = math.max(ends, NOW + record.span)
 redis.call('ZADD', K.lease_ends, int(ends), token)
+local held = {}
 for _, hold in ipairs(record.holds) do
+  local there = true
   if string.sub(hold[1], 1, 1) ~= 'R' then
-    redis.call('ZADD', K.holders .. hold[1], 'XX', int(ends), token)
-    keep(K.holders .. hold[1], ends - NOW)
-    if redis.call('EXISTS', K.holder_weights .. hold[1]) == 1 then keep(K.holder_weights .. hold[1], ends - NOW) end
+    there = redis.call('ZSCORE', K.holders .. hold[1], token)
+    if there then
+      redis.call('ZADD', K.holders .. hold[1], 'XX', int(ends), token)
+      keep(K.holders .. hold[1], ends - NOW)
+      if redis.call('EXISTS', K.holder_weights .. hold[1]) == 1 then keep(K.holder_weights .. hold[1], ends - NOW) end
+    else
+      log(subject(hold[1]) .. '.expired', {c = hold[1], job = record.job, f = record['function'], q = record.queue,
+        w = record.worker, t = string.sub(token, 1, 8), why = 'the hold vanished while its job runs'})
+    end
   end
+  if there then held[#held + 1] = hold end
+end
+if #held < #record.holds then
+  record.holds = held
+  redis.call('HSET', K.leases, token, lease_text(record))
 end
 local execution, wip, ms = record.job .. ':' .. token, int(math.floor(ends / 1000000) + 60), math.ceil((ends - NOW) / 1000)
 redis.call('ZADD', K.rq_wip .. record.queue, 'XX', wip, execution)
