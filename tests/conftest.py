@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,6 +54,15 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings() -> None:
     """Each process of a parallel run has a directory of its own: its database needs no other name."""
+
+
+@pytest.fixture(autouse=True)
+def own_signals() -> Iterator[None]:
+    """A worker that a test runs in this process leaves its handlers behind: Ctrl-C would reach it, not pytest."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")
