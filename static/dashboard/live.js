@@ -61,18 +61,17 @@
   // --- refresh --------------------------------------------------------------------------------------------------------
   let refreshedAt = clock(), running = false, due = false;
 
-  function resting() {
-    const region = live();
-    const selection = getSelection();
-    return !region || !("live" in region.dataset) || document.hidden || running
-      || document.querySelector("dialog[open]") !== null
+  // The viewer is in the middle of something that a refresh would undo.
+  function held() {
+    const region = live(), selection = getSelection();
+    return document.querySelector("dialog[open]") !== null
       || region.querySelector("[data-select]:checked, [data-select-all]:checked") !== null
       || (region.contains(document.activeElement) && /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName))
       || (selection && !selection.isCollapsed && region.contains(selection.anchorNode));
   }
 
   function refresh() {
-    if (resting()) return;
+    if (!live() || !("live" in live().dataset) || document.hidden || running || held()) return;
     const every = Number(live().dataset.every || 3) * 1000;
     if (clock() - refreshedAt < every - 100) return;
     due = false;
@@ -132,6 +131,7 @@
   document.addEventListener("htmx:beforeSwap", (event) => {
     if (event.detail.target.id !== "live") return;
     if (event.detail.xhr.status === 404) event.detail.shouldSwap = true;
+    if (held()) { event.detail.shouldSwap = false; return; } // asked before, answered after the first tick
     const doc = new DOMParser().parseFromString(event.detail.serverResponse, "text/html");
     if (!doc.getElementById("live")) { event.detail.shouldSwap = false; return; }
     if ("hold" in live().dataset && hold(doc)) { event.detail.shouldSwap = false; return; }

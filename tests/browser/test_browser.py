@@ -136,6 +136,21 @@ def test_selected_rows_hold_the_refresh_and_are_counted(open_page: Open, stage: 
     page.locator(".toast", has_text="Discarded").wait_for()
 
 
+def test_an_answer_that_comes_after_the_first_tick_unticks_nothing(open_page: Open, stage: Publish) -> None:
+    page = open_page("/quarantine/")
+    late: list[Any] = []
+    page.route(
+        "**/quarantine/",
+        lambda route: late.append(route) if route.request.headers.get("hx-request") else route.continue_(),
+    )
+    page.wait_for_event("request", predicate=lambda request: bool(request.headers.get("hx-request")))
+    page.get_by_label("Select kept-1").check()
+    page.evaluate("document.addEventListener('htmx:afterRequest', () => { window.answered = true })")
+    late[0].continue_()
+    page.wait_for_function("window.answered")
+    assert page.get_by_label("Select kept-1").is_checked()
+
+
 def test_who_may_only_look_sees_why(open_page: Open, stage: Publish) -> None:
     page = open_page("/queues/?name=default", codenames=("view_dashboard",))
     page.get_by_role("button", name="Pause…").first.click(force=True)  # aria-disabled: it only says why
