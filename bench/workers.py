@@ -56,11 +56,10 @@ def _timed(base: type[Any]) -> type[Any]:
     class Timed(base):
         started = 0.0
         ended = 0.0
-        forks = 0
 
         def dequeue_job_and_maintain_ttl(self, *args: Any, **kwargs: Any) -> Any:
-            self.started = self.started or time.perf_counter()
             found = super().dequeue_job_and_maintain_ttl(*args, **kwargs)
+            self.started = self.started or time.perf_counter()
             if found is None:
                 self.ended = time.perf_counter()
             return found
@@ -72,7 +71,7 @@ def _timed(base: type[Any]) -> type[Any]:
 
 
 def drain(url: str, side: Side, forking: bool) -> float:
-    """Run what is queued; seconds from the first claim until the queue was found empty."""
+    """Run what is queued; seconds from the first job in hand until the queue was found empty."""
     connection = redis.Redis.from_url(url)
     worker = side.worker_class(forking)([side.queue(connection)], connection=connection)
     worker.work(burst=True, logging_level="ERROR")

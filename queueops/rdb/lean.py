@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 
-_TOKEN = re.compile(
-    r"""(?P<comment>--[^\n]*)|(?P<string>'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")|(?P<name>[A-Za-z_]\w*)|(?P<space>\s+)|(?P<other>\.\.|.)"""
-)
+_STRING = r"""'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*\""""
+_COMMENT = re.compile(rf"({_STRING})|--[^\n]*")
 _FUNCTION = re.compile(r"^local function (\w+)\(")
+_WORD = re.compile(r"\w+")
 
 
 def lean(source: str) -> str:
@@ -24,12 +24,13 @@ def lean(source: str) -> str:
     chunks = _reachable(_chunks(_without_comments(source)))
     names = [name for name, _ in chunks if name]
     moved = {name: f"Q[{number}]" for number, name in enumerate(_unambiguous(names, chunks), start=1)}
-    table = f"local Q={{{','.join('0' * len(moved))}}}\n" if moved else ""
-    return table + "\n".join(_renamed(name, text, moved) for name, text in chunks) + "\n"
+    if not moved:
+        return "\n".join(text for _, text in chunks) + "\n"
+    return f"local Q={{{','.join('0' * len(moved))}}}\n{_rename(chunks, moved)}\n"
 
 
 def _without_comments(source: str) -> str:
-    text = "".join("" if match.lastgroup == "comment" else match.group() for match in _TOKEN.finditer(source))
+    text = _COMMENT.sub(lambda match: match.group(1) or "", source)
     return "\n".join(line.rstrip() for line in text.splitlines() if line.strip())
 
 
@@ -50,8 +51,8 @@ def _chunks(source: str) -> list[tuple[str, str]]:
 
 
 def _reachable(chunks: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    used = {name: set(re.findall(r"\w+", text)) for name, text in chunks if name}
-    wanted = [word for name, text in chunks if not name for word in re.findall(r"\w+", text)]
+    used = {name: set(_WORD.findall(text)) for name, text in chunks if name}
+    wanted = [word for name, text in chunks if not name for word in _WORD.findall(text)]
     kept: set[str] = set()
     while wanted:
         word = wanted.pop()
@@ -66,19 +67,13 @@ _LOCALS = re.compile(r"\blocal (?:function )?([\w, ]+)|\bfunction[ \w.]*\(([\w, 
 
 def _unambiguous(names: list[str], chunks: list[tuple[str, str]]) -> list[str]:
     text = "\n".join(re.sub(_FUNCTION, "function (", text) for _, text in chunks)
-    taken = {word for listed in _LOCALS.findall(text) for part in listed for word in re.findall(r"\w+", part)}
+    taken = {word for listed in _LOCALS.findall(text) for part in listed for word in _WORD.findall(part)}
     return [name for name in names if name not in taken and names.count(name) == 1]
 
 
-def _renamed(name: str, text: str, moved: dict[str, str]) -> str:
-    if name in moved:
-        text = moved[name] + "=function" + text[len(f"local function {name}") :]
-    out: list[str] = []
-    before = ""
-    for match in _TOKEN.finditer(text):
-        token = match.group()
-        is_field = before in (".", ":") or re.match(r"\s*=[^=]", text[match.end() :])
-        if match.lastgroup != "space":
-            before = token
-        out.append(token if is_field else moved.get(token, token))
-    return "".join(out)
+def _rename(chunks: list[tuple[str, str]], moved: dict[str, str]) -> str:
+    headed = [f"{moved[n]}=function{t[len(f'local function {n}') :]}" if n in moved else t for n, t in chunks]
+    # not a field (x.name, x:name, {name = ...}); after the two dots of a concatenation it is a name again
+    name = rf"(?<![\w:])(?<!(?<!\.)\.)({'|'.join(moved)})\b(?!\s*=[^=])"
+    renamed = re.compile(rf"{_STRING}|{name}")
+    return renamed.sub(lambda match: moved[match.group(1)] if match.group(1) else match.group(), "\n".join(headed))
