@@ -217,6 +217,10 @@ class Town:
         gone = [line for line in self.log_path.read_text().splitlines() if words in line]
         return gone + judge.verdict(self.redis, self.keys, self.record_path)
 
+    @staticmethod
+    def alive(process: Process) -> bool:
+        return psutil.pid_exists(process.pid)
+
     def revive(self) -> None:
         """Replace processes that ended by themselves (Redis was away when they started), as their supervisor would."""
         for process in [process for process in self.processes if not psutil.pid_exists(process.pid)]:

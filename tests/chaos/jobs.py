@@ -19,7 +19,7 @@ STURDY = Quarantine(after=1000, crashes=1000)
 Holds = tuple[tuple[str, int], ...]
 
 
-def _run(seconds: float, *holds: tuple[str, int]) -> None:
+def run(seconds: float, *holds: tuple[str, int]) -> None:
     execution = current_execution()
     job = get_current_job()
     assert job is not None
@@ -34,22 +34,22 @@ def _run(seconds: float, *holds: tuple[str, int]) -> None:
 
 @controlled(WithoutOverlapping(key="{key}", lease=LEASE), STURDY)
 def locked(key: str, seconds: float) -> None:
-    _run(seconds, (f"lock:{key}", 1))
+    run(seconds, (f"lock:{key}", 1))
 
 
 @controlled(WithSemaphore("chaos-slots", SLOTS, lease=LEASE), STURDY)
 def slotted(seconds: float) -> None:
-    _run(seconds, ("slots", 1))
+    run(seconds, ("slots", 1))
 
 
 @controlled(WithSemaphore("chaos-wide", WIDE, weight=lambda weight, **_: weight, lease=LEASE), STURDY)
 def weighty(weight: int, seconds: float) -> None:
-    _run(seconds, ("wide", weight))
+    run(seconds, ("wide", weight))
 
 
 @controlled(RateLimited("chaos-rate", RATE, PER), STURDY)
 def limited(seconds: float) -> None:
-    _run(seconds)
+    run(seconds)
 
 
 @controlled(
@@ -59,7 +59,7 @@ def limited(seconds: float) -> None:
     STURDY,
 )
 def everything(key: str, seconds: float) -> None:
-    _run(seconds, (f"all:{key}", 1), ("slots", 1))
+    run(seconds, (f"all:{key}", 1), ("slots", 1))
 
 
 @controlled(WithSemaphore("chaos-slots", SLOTS, lease=LEASE), STURDY)
@@ -67,19 +67,19 @@ def shaky(seconds: float) -> None:
     """Fails the first time that it comes to its end, then succeeds."""
     job = get_current_job()
     assert job is not None
-    _run(seconds, ("slots", 1))
+    run(seconds, ("slots", 1))
     if job.number_of_retries in (None, 0):
         raise RuntimeError("not this time")
 
 
 @controlled(STURDY)
 def doomed(seconds: float) -> None:
-    _run(seconds)
+    run(seconds)
     raise RuntimeError("never")
 
 
 def free(seconds: float) -> None:
-    _run(seconds)
+    run(seconds)
 
 
 LIMITS = {"slots": SLOTS, "wide": WIDE}

@@ -18,7 +18,7 @@ from tests.chaos.harness import Town
 from tests.support import eventually
 
 
-def test_a_stopped_worker_that_goes_on_is_told_that_it_has_lost(town: Callable[..., Town]) -> None:
+def test_c03_a_stopped_worker_that_goes_on_is_told_that_it_has_lost(town: Callable[..., Town]) -> None:
     here = town(fork=1)
     first = here.of("fork")[0]
     job = here.enqueue(jobs.locked, "a", 1.5)
@@ -46,7 +46,7 @@ def test_a_stopped_worker_that_goes_on_is_told_that_it_has_lost(town: Callable[.
     assert not [finding for finding in here.findings() if "ran twice" not in finding and "held 2" not in finding]
 
 
-def test_a_horse_that_alone_stood_still_keeps_its_lease(town: Callable[..., Town]) -> None:
+def test_c03_a_horse_that_alone_stood_still_keeps_its_lease(town: Callable[..., Town]) -> None:
     """The parent renews: a job that is only slow, however its process is starved, loses nothing."""
     here = town(fork=2)
     job = here.enqueue(jobs.locked, "a", 0.5)

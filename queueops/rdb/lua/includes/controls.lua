@@ -33,6 +33,13 @@ RATES.sliding = {
     redis.call('ZREMRANGEBYSCORE', key, '-inf', int(NOW - d.per))
     local excess = redis.call('ZCARD', key) + offered + claim.w - d.n
     if excess <= 0 then return true end
+    local newest = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES')
+    if newest[2] and tonumber(newest[2]) > NOW then
+      -- the clock stepped back: these starts count from now on, so that nobody waits longer than a window
+      for _, start in ipairs(redis.call('ZRANGEBYSCORE', key, '(' .. int(NOW), '+inf', 'LIMIT', 0, 1000)) do
+        redis.call('ZADD', key, 'XX', int(NOW), start)
+      end
+    end
     local start = redis.call('ZRANGE', key, excess - 1, excess - 1, 'WITHSCORES')
     return false, start[2] and tonumber(start[2]) + d.per
   end,
