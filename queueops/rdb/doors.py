@@ -50,6 +50,8 @@ class Empty:
 
     wait: float | None
     parked: int
+    more: bool = False
+    """The bound of one call was reached: ask again at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ def claim(
         return Claimed(out[1].decode(), out[2].decode(), bool(out[3]), dict(zip(out[5::2], out[6::2], strict=True)))
     if code == b"EMPTY":
         wait = int(out[1])
-        return Empty(None if wait < 0 else wait / MICRO, int(out[2]))
+        return Empty(None if wait < 0 else wait / MICRO, int(out[2]), bool(out[3]))
     return Refused(code.decode())
 
 
@@ -137,6 +139,11 @@ def on_pipeline(pipeline: Pipeline, name: str, args: Iterable[Any]) -> None:
     pipeline.register_script(loaded.source)(args=list(args), client=pipeline)
 
 
+def _plain(text: str) -> str:
+    """Text as the script can read it (no lone surrogates), and no longer than a line of the changelog may be."""
+    return text[:1000].encode("utf-8", "replace").decode()
+
+
 @dataclass(frozen=True, slots=True)
 class Settled:
     """``code`` is OK, LOST or DEPENDENTS (both: nothing was changed); ``outcome`` is what was recorded."""
@@ -159,7 +166,8 @@ def settle(
     Options (JSON): function, job, error, fingerprint, reason, seconds, delay, guard, repeats, stopped, quarantine,
     kind; see ``lua/settle.lua``.
     """
-    args: list[Any] = [token, outcome, json.dumps(options), len(commands)]
+    told = {name: _plain(value) if isinstance(value, str) else value for name, value in options.items()}
+    args: list[Any] = [token, outcome, json.dumps(told), len(commands)]
     for command in commands:
         args.append(len(command))
         args += command
@@ -169,9 +177,9 @@ def settle(
     return Settled(out[0].decode())
 
 
-def renew(connection: Any, token: str, worker_ttl: int) -> bool:
-    """Extend a lease; False means that it is lost and the run must stop."""
-    return bool(run(connection, "renew", token, worker_ttl, *now_text())[0] == b"OK")
+def renew(connection: Any, token: str, worker_ttl: int, queues: Sequence[str] = ()) -> bool:
+    """Extend a lease; False means that it is lost and the run must stop. ``queues``: those the worker serves."""
+    return bool(run(connection, "renew", token, worker_ttl, *now_text(), *queues)[0] == b"OK")
 
 
 def adopt(connection: Any, token: str, claims: str, function: str, policy: str, span: float, simple: bool) -> str:
@@ -181,9 +189,11 @@ def adopt(connection: Any, token: str, claims: str, function: str, policy: str, 
 
 
 def take(connection: Any, job_id: str, queue: str, function: str, token: str, span: float) -> str | None:
-    """All claims of a job that runs in its caller; the instance (or word) that refused, None when taken."""
+    """All claims of a job that runs in its caller; the instance (or word: MIRROR_MISSING, running,
+    paused …) that refused, None when taken.
+    """
     out = run(connection, "take", job_id, queue, function, token, int(span * MICRO), *now_text())
-    return None if out[0] == b"TAKEN" else out[1].decode()
+    return None if out[0] == b"TAKEN" else out[-1].decode()
 
 
 def forget(target: Any, job_id: str, queue: str, event: str) -> None:

@@ -37,6 +37,7 @@ STATIC = {
     "lease_ends": "lease_ends",  # zset: token -> end (µs)
     "running": "running",  # hash: job id -> token of its live lease
     "again": "again",  # hash: job id seen on a queue while its lease was live -> queue
+    "renewed_call": "renewed_call",  # set: those of them that plain RQ enqueued anew, with a call of their own
     "expiring": "expiring",  # zset: open job with a ttl -> when its hash expires (µs)
     "served": "served",  # hash: queue -> last claim (µs)
     "queues": "queues",  # zset: queue that queueops has seen -> last activity (µs)
@@ -50,6 +51,8 @@ STATIC = {
     "snapshot": "snapshot",  # string: JSON of the newest snapshot
     "snapshot_channel": "snapshot_channel",  # pub/sub channel of the same
     "samples": "samples",  # list: JSON {at, queues: {queue: [open, {event: total}]}}, newest first, one a minute
+    "touched": "touched",  # string: what every door writes first, so that a server that takes no writes stops it there
+    "cursors": "cursors",  # hash: instance -> place in its line, "q:<queue>" -> place in p:<queue>, of a look not done
     "probe": "probe",  # string: what the newest health check wrote
     "monitor_leader": "monitor_leader",  # string: token of the leading monitor, with expiry
     "monitor_state": "monitor_state",  # hash: when the monitor last did what

@@ -110,6 +110,8 @@ class Claiming(Settling):
             if self._stop_requested:
                 raise StopRequested
             if isinstance(answer, doors.Empty):
+                if answer.more:
+                    continue
                 self.parked = answer.parked
                 return answer.wait
             if answer.why == "MIRROR_MISSING":

@@ -12,12 +12,14 @@ from contextlib import contextmanager
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1
+# looked up before the fork: in the child it would touch pages that each horse then copies
+_prctl = ctypes.CDLL(None, use_errno=True).prctl if sys.platform == "linux" else None
 
 
 def die_with_parent(parent: int) -> None:
     """In the child, after fork: SIGKILL when the parent dies (Linux). Exits at once if it is dead already."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if _prctl is not None:
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
 

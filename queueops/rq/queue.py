@@ -17,9 +17,11 @@ from rq.exceptions import DuplicateJobError
 from rq.job import JobStatus
 from rq.utils import now
 
+from queueops import mirror
 from queueops.middleware import job_controls
 from queueops.primitives.errors import NotAcquired
 from queueops.rdb import doors
+from queueops.rdb.client import Server
 from queueops.rq.job import Job
 from queueops.rq.recorder import Recorder
 
@@ -92,7 +94,8 @@ class Queue(DjangoRQ):
             job.timeout = self._default_timeout
         job._status = status
 
-    def _pass_door(self, job: Job, mode: str, pipeline: Pipeline | None, unique: bool, **more: Any) -> Any:
+    def _pass_door(self, job: Job, mode: str, pipeline: Pipeline | None, unique: bool, **more: Any) -> tuple[Any, bool]:
+        """``(job, new)``: the job itself, or the open one that has its id already."""
         answer = doors.enqueue(
             pipeline if pipeline is not None and not unique else self.connection,
             mode=mode,
@@ -108,8 +111,8 @@ class Queue(DjangoRQ):
         if answer is not None and answer.code == "EXISTS":
             raise DuplicateJobError(f"Job with ID {job.id!r} already exists")
         if answer is not None and answer.code == "DUPLICATE":
-            return self.fetch_job(job.id) or job
-        return job
+            return self.fetch_job(job.id) or job, False
+        return job, True
 
     def _enqueue_async_job(
         self, job: Any, pipeline: Pipeline | None = None, at_front: bool = False, unique: bool = False
@@ -121,7 +124,7 @@ class Queue(DjangoRQ):
                 self._accept(job, pipeline)
             return result
         self._prepare(job, JobStatus.QUEUED)
-        return self._pass_door(job, "queue", pipeline, unique, at_front=at_front)
+        return self._pass_door(job, "queue", pipeline, unique, at_front=at_front)[0]
 
     def enqueue_in(self, time_delta: timedelta, func: Any, *args: Any, **kwargs: Any) -> Any:
         """As RQ's, but counted from the store's clock: this host's clock decides nothing."""
@@ -151,13 +154,15 @@ class Queue(DjangoRQ):
         else:
             aware = datetime if datetime.tzinfo else datetime.astimezone()
             due = str(calendar.timegm(aware.utctimetuple()))
-        return self._pass_door(job, "schedule", pipeline, unique, due=due)
+        return self._pass_door(job, "schedule", pipeline, unique, due=due)[0]
 
     def _enqueue_sync_job(self, job: Any, pipeline: Pipeline | None = None, unique: bool = False) -> Any:
         if not getattr(job, "fresh", False):
             return super()._enqueue_sync_job(job, pipeline=pipeline, unique=unique)
         self._prepare(job, JobStatus.QUEUED)
-        return self.run_sync(self._pass_door(job, "sync", None, unique))
+        job, new = self._pass_door(job, "sync", None, unique)
+        # an open job with this id is another's to run
+        return self.run_sync(job) if new else job
 
     def run_sync(self, job: Any) -> Any:
         """Run a job in its caller under its claims. Raises ``NotAcquired`` when a control, a pause or an isolation
@@ -166,6 +171,9 @@ class Queue(DjangoRQ):
         token = uuid4().hex
         timeout = job.timeout if job.timeout and job.timeout > 0 else self._default_timeout
         refused = doors.take(self.connection, job.id, self.name, job.function, token, timeout + SYNC_SLACK)
+        if refused == "MIRROR_MISSING":
+            mirror.rebuild(Server(self.name, self.connection, (self.name,)))
+            refused = doors.take(self.connection, job.id, self.name, job.function, token, timeout + SYNC_SLACK)
         if refused is not None:
             raise NotAcquired(f"{job.function or job.id} may not run now: {refused.replace(chr(31), ' ').strip()}")
         outcome = "failed"

@@ -134,7 +134,7 @@ class Worker(Controlled, rq_worker.Worker):
         asked = time.monotonic()
         try:
             with alarm(self.lease_until - asked, lambda: self._stop_run(job, "cannot be renewed")):
-                held = doors.renew(self.connection, self.token, self.worker_ttl + 60)
+                held = doors.renew(self.connection, self.token, self.worker_ttl + 60, self.queue_names())
         except SILENT as error:
             self.log.error("Worker %s: cannot renew the lease of job %s: %s", self.name, job.id, error)
             self.renew_at = min(time.monotonic() + min(self.span / 10, 1.0), self.lease_until)
@@ -155,8 +155,8 @@ class Worker(Controlled, rq_worker.Worker):
 
     def handle_work_horse_killed(self, job: Any, retpid: Any, ret_val: Any, rusage: Any) -> None:
         super().handle_work_horse_killed(job, retpid, ret_val, rusage)
-        killed = ret_val is not None and os.WIFSIGNALED(ret_val)
-        self.crash_reason = f"signal {os.WTERMSIG(ret_val)}" if killed else f"exit status {ret_val}"
+        code = None if ret_val is None else os.waitstatus_to_exitcode(ret_val)
+        self.crash_reason = f"signal {-code}" if code is not None and code < 0 else f"exit status {code}"
 
 
 class SimpleWorker(Controlled, rq_worker.SimpleWorker):

@@ -87,3 +87,7 @@ def on_success(job: Any, connection: Any, result: Any) -> None:
 
 def on_failure(job: Any, connection: Any, kind: Any, value: Any, traceback: Any) -> None:
     CALLS.append(("failure", job.id, str(value)))
+
+
+def odd_words() -> None:
+    raise Discard("\ud800" + "x" * 100_000)

@@ -278,3 +278,42 @@ def test_any_queue_name_works(redis: Any, transactional_db: None, totals: Any, n
     queue.enqueue(jobs.locked, 1)
     SimpleWorker([queue], connection=redis).work(burst=True, logging_level="ERROR")
     assert totals(name) == {"accepted": 1, "started": 1, "completed": 1}
+
+
+def test_a_sync_enqueue_does_not_run_another_ones_job(queue: Any) -> None:
+    from django_rq import get_queue
+
+    queue.enqueue(jobs.add, 1, 1, job_id="same")
+    again = get_queue("default", is_async=False).enqueue(jobs.add, 2, 2, job_id="same")
+    assert jobs.CALLS == [] and again.args == (1, 1)
+
+
+def test_a_sync_enqueue_on_an_emptied_redis_knows_the_pauses_first(redis: Any, transactional_db: None) -> None:
+    from django.utils import timezone
+    from django_rq import get_queue
+
+    from queueops.models import Pause
+
+    Pause.objects.create(
+        kind="function", name="tests.rq.jobs.mail", reason="r", actor="a", created=timezone.now(), state="in_force"
+    )
+    with pytest.raises(NotAcquired, match="paused"):
+        get_queue("default", is_async=False).enqueue(jobs.mail, 1)
+    assert jobs.CALLS == []
+
+
+def test_a_burst_looks_at_everything(queue: Any, work: Any, totals: Any) -> None:
+    queue.connection.zadd(conf.keys.of("holders", instance("lock", "tests.rq.jobs.locked", "1")), {"a": 9e15})
+    for _ in range(250):
+        queue.enqueue(jobs.locked, 1)
+    last = queue.enqueue(jobs.add, 1, 1)
+    work()
+    assert last.get_status() == JobStatus.FINISHED and totals()["parked"] == 250
+
+
+def test_words_of_any_kind_settle(queue: Any, work: Any, totals: Any) -> None:
+    queue.enqueue(jobs.odd_words)
+    work()
+    assert totals() == {"accepted": 1, "started": 1, "discarded": 1}
+    _, fields = queue.connection.xrevrange(conf.keys.static("log"), count=1)[0]
+    assert len(fields[b"why"]) <= 1000

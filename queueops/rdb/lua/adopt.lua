@@ -4,12 +4,11 @@
 -- Events: job.adopted, .parked, .quarantined, .skipped; *.acquired
 --- include door
 local token, raw_claims, func, policy, span, simple = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]), ARGV[6] == '1'
-local raw = redis.call('HGET', K.leases, token)
-if not raw then return {'LOST'} end
-local record = cjson.decode(raw)
+local record = lease_of(token)
+if not record then return {'LOST'} end
 if record.adopting == 0 then return {'TAKEN'} end -- asked again: the answer was lost
 local id, queue, key = record.job, record.queue, K.rq_job .. record.job
-local claims = sorted_claims(raw_claims)
+local claims = sorted_claims(raw_claims) or {}
 redis.call('HSET', key, F.claims, raw_claims, F.func, func, F.policy, policy)
 local since = tonumber(redis.call('HGET', key, F.since)) or NOW
 local fields = {job = id, f = func, q = queue, w = record.worker, t = string.sub(token, 1, 8)}
@@ -47,10 +46,7 @@ if verdict == 'ok' then
 end
 undo()
 if claim and claim.o == 'drop' then
-  redis.call('HSET', key, 'status', 'canceled')
-  redis.call('EXPIRE', key, 500)
-  count(queue, func, 'skipped')
-  log('job.skipped', {job = id, f = func, q = queue, c = claim.i})
+  skip(id, queue, func, claim)
   return {'SKIPPED'}
 end
 if claim and claim.mw > 0 and NOW - since >= claim.mw then

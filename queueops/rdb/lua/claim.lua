@@ -1,7 +1,8 @@
 -- The claim door: the next job that may run, from several queues in strict order, in one step.
 -- ARGV: worker, token, previous token ('' if settled), queues (JSON), span (µs), simple (0|1), idle (0|1), worker ttl (s),
 --       client time (ISO), client time (s)
--- Returns {'JOB', id, queue, adopt (0|1), again (0|1), field, value, ...} | {'EMPTY', wait (µs, -1: no due time), parked}
+-- Returns {'JOB', id, queue, adopt (0|1), again (0|1), field, value, ...} | {'EMPTY', wait (µs, -1: no due time), parked, more to
+--       look at (0|1): ask again at once}
 --       | {'SUSPENDED'} | {'MIRROR_MISSING'}
 -- Events: job.started, .parked, .quarantined, .skipped, .gone, .expired; *.acquired; those of includes/due
 --- include door
@@ -28,15 +29,14 @@ local function answer(id, queue, adopt, again)
   return out
 end
 
-local own = redis.call('HGET', K.leases, token)
-if own then
-  local record = cjson.decode(own)
+local record = lease_of(token)
+if record then
   local adopt = redis.call('HEXISTS', K.rq_job .. record.job, F.claims) == 1 and 0 or 1
   return answer(record.job, record.queue, adopt, 1)
 end
 if previous ~= '' then
-  local left = redis.call('HGET', K.leases, previous)
-  if left then crash(previous, cjson.decode(left), 'process ended without a word') end
+  local left = lease_of(previous)
+  if left then crash(previous, left, 'process ended without a word') end
 end
 unidle(worker)
 if gate[3] then
@@ -62,8 +62,14 @@ end
 local adopt_flag = 0
 local function consider(queue, id)
   local key, list = K.rq_job .. id, K.rq_queue .. queue
-  local got = redis.call('HMGET', key, 'status', F.func, F.claims, F.since, 'enqueued_at', 'timeout', F.policy, F.error,
-    F.parked, F.crashes, F.crash_at)
+  local got = redis.pcall('HMGET', key, 'status', F.func, F.claims, F.since, 'enqueued_at', 'timeout', F.policy, F.error,
+    F.parked, F.crashes, F.crash_at, F.quarantined, F.attempts, F.failures, F.parkings)
+  if got.err then
+    redis.call('LPOP', list)
+    log('job.undecodable', {job = id, q = queue, why = 'its key does not hold a job'})
+    gone(id, queue, '')
+    return 'next'
+  end
   local status, func = got[1], got[2] or ''
   if redis.call('HSTRLEN', key, 'data') == 0 then
     redis.call('LPOP', list)
@@ -78,6 +84,7 @@ local function consider(queue, id)
   if live and redis.call('HEXISTS', K.leases, live) == 1 then
     redis.call('LPOP', list)
     redis.call('HSET', K.again, id, queue)
+    if status == 'queued' then redis.call('SADD', K.renewed_call, id) end
     log('job.already_running', {job = id, f = func, q = queue, t = string.sub(live, 1, 8)})
     return 'next'
   end
@@ -87,9 +94,20 @@ local function consider(queue, id)
     log('job.stale_entry', {job = id, f = func, q = queue, why = status})
     return 'next'
   end
+  local claims = sorted_claims(got[3] or '[]')
+  local broken = not claims and 'its claims cannot be read'
+  for at, field in pairs({[10] = F.crashes, [13] = F.attempts, [14] = F.failures, [15] = F.parkings}) do
+    if got[at] and not string.match(got[at], '^%-?%d+$') then broken = field .. ' is not a number' end
+  end
+  if broken then
+    redis.call('LPOP', list)
+    if got[9] then unpark(id, queue, got[9]) end
+    quarantine_job(id, queue, func, 'undecodable', broken)
+    return 'next'
+  end
+  if got[12] then leave_quarantine(id, queue) end
   if got[9] then unpark(id, queue, got[9]) end
-  local since = math.min(tonumber(got[4]) or iso_us(got[5]) or NOW, NOW)
-  local claims = got[3] and sorted_claims(got[3]) or {}
+  local since = math.min(num(got[4]) or iso_us(got[5]) or NOW, NOW)
   if paused_function(func) then
     local pause = paused_function(func)
     redis.call('LPOP', list)
@@ -102,8 +120,8 @@ local function consider(queue, id)
     quarantine_job(id, queue, func, 'isolated', isolated)
     return 'next'
   end
-  local crashes = tonumber(got[10]) or 0
-  if crashes >= policy_of(got[7]).crashes and NOW - (tonumber(got[11]) or 0) < 86400000000 then
+  local crashes = num(got[10], 0)
+  if crashes >= policy_of(got[7]).crashes and NOW - num(got[11], 0) < 86400000000 then
     redis.call('LPOP', list)
     quarantine_job(id, queue, func, 'crashes', 'worker died ' .. crashes .. ' times')
     return 'next'
@@ -113,12 +131,7 @@ local function consider(queue, id)
   redis.call('LPOP', list)
   if verdict == 'no' then
     if claim.o == 'drop' then
-      redis.call('HSET', key, 'status', 'canceled')
-      redis.call('EXPIRE', key, 500)
-      redis.call('ZREM', K.waiting .. queue, id)
-      redis.call('ZREM', K.expiring, id)
-      count(queue, func, 'skipped')
-      log('job.skipped', {job = id, f = func, q = queue, c = claim.i})
+      skip(id, queue, func, claim)
     elseif claim.mw > 0 and NOW - since >= claim.mw then
       quarantine_job(id, queue, func, 'waited', 'waited too long for ' .. string.gsub(claim.i, SEP, ' '))
     else
@@ -127,7 +140,7 @@ local function consider(queue, id)
     return 'next'
   end
   local lasts = span_of(claims, span)
-  if simple == 1 then lasts = (math.max(tonumber(got[6]) or 180, 0) + 60) * 1000000 end
+  if simple == 1 then lasts = (math.max(math.min(num(got[6], 180), 31622400), 0) + 60) * 1000000 end
   if not got[3] then adopt_flag = 1 end
   start({id = id, queue = queue, func = func, token = token, worker = worker, claims = claims, span = lasts,
     simple = simple, iso = iso, seconds = seconds, since = since, adopting = not got[3]})
@@ -168,7 +181,6 @@ end
 -- nothing to run: wait for the bell; one idle worker, the keeper, only until the next due time
 local parked, wait = 0, -1
 for _, queue in ipairs(queues) do parked = parked + redis.call('ZCARD', K.parked .. queue) end
-if budget == 0 then wait = 0 end
 if idle then
   alive('idle')
   redis.call('HSET', K.worker_queues, worker, ARGV[4])
@@ -178,7 +190,9 @@ if idle then
     local function sooner(key, scale)
       local head = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
       if head[2] and head[2] ~= 'inf' then
-        local left = math.max(tonumber(head[2]) * scale - NOW, 0)
+        -- what is overdue is somebody else's to move; it is not asked for again at once
+        local left = tonumber(head[2]) * scale - NOW
+        if left <= 0 then left = 100000 end
         if wait < 0 or left < wait then wait = left end
       end
     end
@@ -192,4 +206,4 @@ if idle then
     end
   end
 end
-return {'EMPTY', int(wait), parked}
+return {'EMPTY', int(wait), parked, budget == 0 and 1 or 0}

@@ -7,6 +7,8 @@
 --- include log
 --- include count
 --- include bell
+-- out of memory, read only: the first write says so, before anything is changed
+redis.call('SET', K.touched, 1)
 local mode, id, queue, front, due, func, ttl, unique = unpack(ARGV, 1, 8)
 local key = K.rq_job .. id
 if mode == 'deferred' then

@@ -1,13 +1,12 @@
 -- The lease of a running job is extended from now, with its holds and RQ's entries, which outlast it by 60 s.
--- ARGV: token, worker ttl (s), client time (ISO), client time (s)
+-- ARGV: token, worker ttl (s), client time (ISO), client time (s), then the queues that the worker serves
 -- Returns {'OK', lease end (µs)} | {'LOST'}
 -- Events: lease.expired and those of a crash, when the lease ended before this call; *.expired for a hold that is gone
 -- (evicted, or taken by an operator)
 --- include door
 local token = ARGV[1]
-local raw = redis.call('HGET', K.leases, token)
-if not raw then return {'LOST'} end
-local record = cjson.decode(raw)
+local record = lease_of(token)
+if not record then return {'LOST'} end
 local ends = tonumber(redis.call('ZSCORE', K.lease_ends, token) or 0)
 if ends <= NOW then
   log('lease.expired', {job = record.job, f = record['function'], q = record.queue, w = record.worker, t = string.sub(token, 1, 8)})
@@ -51,4 +50,8 @@ if redis.call('EXISTS', K.rq_worker .. record.worker) == 1 then
   redis.call('EXPIRE', K.rq_worker .. record.worker, ARGV[2])
 end
 redis.call('ZADD', K.workers, int(NOW), record.worker)
+-- a busy worker serves its queues all the same
+for i = 5, #ARGV do
+  if served(ARGV[i]) then redis.call('HSET', K.served, ARGV[i], int(NOW)) end
+end
 return {'OK', int(ends)}

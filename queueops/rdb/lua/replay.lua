@@ -37,6 +37,9 @@ if not map.data then
 elseif not redis.call('ZSCORE', K.quarantined .. queue, id) then
   return {'skipped', 'not quarantined: it is ' .. tostring(map.status or 'without status'), queue}
 end
+local dependents = K.rq_job .. id .. ':dependents'
+local waiting = redis.call('SCARD', dependents)
+if waiting > 5000 then return {'skipped', waiting .. ' jobs depend on it, more than one step may move', queue} end
 if redis.call('EXISTS', new_key) == 1 then return {'skipped', 'the new id is already taken', queue} end
 
 local DROP = {'status', 'started_at', 'ended_at', 'enqueued_at', 'last_heartbeat', 'worker_name', 'result', 'exc_info',
@@ -65,9 +68,7 @@ if ttl and ttl > 0 then
   redis.call('ZADD', K.expiring, int(NOW + ttl * 1000000), new)
 end
 -- who waits for the original waits for its replay
-local dependents = K.rq_job .. id .. ':dependents'
-local waiting = redis.call('SCARD', dependents)
-if waiting > 0 and waiting <= 200 then
+if waiting > 0 then
   for _, child in ipairs(redis.call('SRANDMEMBER', dependents, waiting)) do
     local parents = K.rq_job .. ':' .. child .. ':dependencies'
     if redis.call('SREM', parents, id) == 1 then redis.call('SADD', parents, new) end

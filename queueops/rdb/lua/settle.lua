@@ -6,15 +6,14 @@
 -- Events: job.completed, .failed, .retried, .quarantined, .discarded, .put_back, .crashed; *.released; job.woken
 --- include door
 local token, outcome, options = ARGV[1], ARGV[2], cjson.decode(ARGV[3])
-local raw = redis.call('HGET', K.leases, token)
-if not raw then
+local record = lease_of(token)
+if not record then
   local got = redis.call('HMGET', K.rq_job .. (options.job or ''), 'status', F.token)
   -- asked again, since the answer was lost
   if outcome == 'completed' and got[1] == 'finished' and got[2] == token then return {'OK', outcome, 0} end
   log('lease.lost', {t = string.sub(token, 1, 8), job = options.job, f = options['function'], why = 'finished after losing its lease'})
   return {'LOST'}
 end
-local record = cjson.decode(raw)
 local id, queue, func, key = record.job, record.queue, record['function'], K.rq_job .. record.job
 local has_dependents = redis.call('EXISTS', key .. ':dependents')
 if options.guard == 1 and has_dependents == 1 then return {'DEPENDENTS'} end
@@ -83,6 +82,7 @@ elseif outcome == 'retried' or outcome == 'failed' then
       quarantine_job(id, queue, func, options.kind or 'failed',
         options.quarantine == 1 and options.reason or ('failed after ' .. attempts .. ' attempts'), options.error)
     else
+      if there then redis.call('HDEL', key, F.since) end
       count(queue, func, 'failed')
       log('job.failed', fields)
     end

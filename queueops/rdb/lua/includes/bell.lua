@@ -1,10 +1,11 @@
+--- include record
 -- ring(queue): wake the worker that has been idle longest among those that serve the queue.
 -- A ring takes the worker out of all its queues, so that two jobs at once wake two workers.
 -- An idle worker registers anew with every empty claim, so an entry older than 5 s belongs to a dead one.
 local function unidle(worker)
   local raw = redis.call('HGET', K.worker_queues, worker)
   if not raw then return end
-  for _, queue in ipairs(cjson.decode(raw)) do redis.call('ZREM', K.idle .. queue, worker) end
+  for _, queue in ipairs(decoded(raw) or {}) do redis.call('ZREM', K.idle .. queue, worker) end
   redis.call('HDEL', K.worker_queues, worker)
 end
 local function ring(queue)

@@ -1,7 +1,7 @@
 -- The definition in force of a claim's control: override, else published, else the claim's own.
 -- room(claim, job): does the claim fit now? else when it will by itself (µs, nil if only a release can tell)
 -- take(claim, token, job, ends): hold it; rates are charged. A claim is {i, c, k, w, n, per, s, b, l, o, ra, mw, t}.
-local DEFINITIONS = {}
+local DEFINITIONS, OVERRIDDEN = {}, nil
 local function definition(claim)
   local known = DEFINITIONS[claim.c]
   if known then return known end
@@ -9,14 +9,16 @@ local function definition(claim)
   if claim.k ~= 'L' then
     local published = redis.call('HGET', K.controls, claim.c)
     if published then
-      local d = cjson.decode(published)
-      found = {n = d.limit, per = d.per, s = d.strategy, b = d.burst}
+      local d = decoded(published)
+      if d and num(d.limit) then found = {n = d.limit, per = num(d.per, claim.per), s = d.strategy, b = d.burst} end
     end
   end
-  local override = redis.call('HGET', K.overrides, claim.c)
+  if OVERRIDDEN == nil then OVERRIDDEN = redis.call('HLEN', K.overrides) > 0 end
+  local override = OVERRIDDEN and redis.call('HGET', K.overrides, claim.c)
   if override then
-    local o = cjson.decode(override)
-    if o['until'] == 0 or o['until'] > NOW then
+    local o = decoded(override) or {}
+    local ends = num(o['until'], 0)
+    if num(o.limit) and (ends == 0 or ends > NOW) then
       found.n = o.limit
       found.overridden = true
     end
@@ -98,6 +100,7 @@ end
 local function room(claim, job)
   local d = definition(claim)
   local offered, mine = offered_to_others(claim, job)
+  claim.mine = mine
   if claim.k == 'R' then
     if d.n <= 0 then return false end
     local fits, due = (RATES[d.s] or RATES.sliding).room(claim, d, offered)
@@ -107,7 +110,8 @@ local function room(claim, job)
   return used + claim.w <= d.n, nil, mine
 end
 local function take(claim, token, job, ends)
-  slot_remove(K.offers, K.offer_weights, claim.i, job)
+  -- false: room has seen that nothing is offered to this job, and only a script that wakes it offers
+  if claim.mine ~= false then slot_remove(K.offers, K.offer_weights, claim.i, job) end
   local d = definition(claim)
   if claim.k == 'R' then
     (RATES[d.s] or RATES.sliding).take(claim, d, token)
@@ -117,9 +121,16 @@ local function take(claim, token, job, ends)
   redis.call('ZADD', K.instances, int(NOW), claim.i)
   if string.find(claim.i, SEP .. '#', 1, true) and claim.t then redis.call('HSET', K.key_text, claim.i, claim.t) end
 end
--- charge per start: rates are not given back
+-- sorted_claims(raw): the claims of a job, locks before semaphores before rates; nil when they cannot be read
 local function sorted_claims(raw)
-  local claims = cjson.decode(raw)
+  local claims = decoded(raw)
+  if not claims then return nil end
+  for name, claim in pairs(claims) do
+    if type(name) ~= 'number' or type(claim) ~= 'table' or type(claim.i) ~= 'string' or type(claim.c) ~= 'string' or
+      type(claim.k) ~= 'string' then return nil end
+    claim.n, claim.w, claim.per = num(claim.n, 1), num(claim.w, 1), num(claim.per, 0)
+    claim.l, claim.ra, claim.mw = num(claim.l, 0), num(claim.ra, 0), num(claim.mw, 0)
+  end
   local rank = {L = 1, S = 2, R = 3}
   if #claims > 1 then
     table.sort(claims, function(a, b)

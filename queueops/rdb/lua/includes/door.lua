@@ -1,4 +1,5 @@
 --- include time
+--- include record
 --- include log
 --- include count
 --- include bell
@@ -9,3 +10,5 @@
 --- include jobs
 --- include start
 --- include due
+-- out of memory, read only: the first write says so, before anything is changed
+redis.call('SET', K.touched, 1)

@@ -2,9 +2,8 @@
 local function end_due_leases(most)
   local tokens = redis.call('ZRANGEBYSCORE', K.lease_ends, '-inf', int(NOW), 'LIMIT', 0, most)
   for _, token in ipairs(tokens) do
-    local raw = redis.call('HGET', K.leases, token)
-    if raw then
-      local record = cjson.decode(raw)
+    local record = lease_of(token)
+    if record then
       log('lease.expired', {job = record.job, f = record['function'], q = record.queue, w = record.worker, t = string.sub(token, 1, 8)})
       crash(token, record, 'lease ended')
     else
@@ -70,7 +69,7 @@ local function recheck_parked(queue, most)
       woken(id, queue, func, '')
     else
       local since, longest = tonumber(got[4]) or NOW, 0
-      for _, claim in ipairs(sorted_claims(got[3] or '[]')) do
+      for _, claim in ipairs(sorted_claims(got[3] or '[]') or {}) do
         if claim.i == instance then longest = claim.mw or 0 end
       end
       if longest > 0 and NOW - since >= longest then
@@ -88,13 +87,19 @@ local function recheck_parked(queue, most)
   return #due
 end
 
--- begin_serving(queue): a queue that nobody claimed from lately is served again: its lines are looked at at once
+-- begin_serving(queue): a queue that nobody claimed from lately is served again: all its lines are looked at, 200 parked
+-- jobs a call
 local function begin_serving(queue)
-  if not served(queue) then
-    for _, id in ipairs(redis.call('ZRANGE', K.parked .. queue, 0, 499)) do
+  local cursor = 'q:' .. queue
+  local at = served(queue) and num(redis.call('HGET', K.cursors, cursor)) or nil
+  if not served(queue) then at = 0 end
+  if at then
+    local ids = redis.call('ZRANGE', K.parked .. queue, at, at + 199)
+    for _, id in ipairs(ids) do
       local instance = redis.call('HGET', K.rq_job .. id, F.parked)
       if instance and instance ~= '' then pump_at(instance, NOW) end
     end
+    if #ids < 200 then redis.call('HDEL', K.cursors, cursor) else redis.call('HSET', K.cursors, cursor, at + 200) end
   end
   redis.call('HSET', K.served, queue, int(NOW))
 end

@@ -1,12 +1,31 @@
 -- What may happen to a job besides waiting: quarantine, the end of its lease, a crash.
 local function policy_of(raw)
   local policy = {after = C.after, crashes = C.crashes}
-  if raw and raw ~= '' then
-    local own = cjson.decode(raw)
-    if type(own.after) == 'number' then policy.after = own.after end
-    if type(own.crashes) == 'number' then policy.crashes = own.crashes end
-  end
+  local own = decoded(raw)
+  if own then policy.after, policy.crashes = num(own.after, policy.after), num(own.crashes, policy.crashes) end
   return policy
+end
+
+-- lease_of(token): the record of a lease, nil if there is none; one that cannot be read is taken away
+local function lease_of(token)
+  local raw = redis.call('HGET', K.leases, token)
+  if not raw then return nil end
+  local r = decoded(raw)
+  if r and type(r.job) == 'string' and type(r.queue) == 'string' and type(r['function']) == 'string' and
+    type(r.worker) == 'string' and num(r.started) and num(r.span) and type(r.holds) == 'table' then return r end
+  redis.call('HDEL', K.leases, token)
+  redis.call('ZREM', K.lease_ends, token)
+  log('lease.undecodable', {t = string.sub(token, 1, 8), why = string.sub(raw, 1, 200)})
+  return nil
+end
+
+-- leave_quarantine(id, queue): somebody put a quarantined job back by other means than replay
+local function leave_quarantine(id, queue)
+  redis.call('ZREM', K.quarantined .. queue, id)
+  redis.call('ZREM', K.rq_failed .. queue, id)
+  redis.call('HDEL', K.quarantine_info, id)
+  redis.call('SADD', K.quarantine_todo, id)
+  redis.call('HDEL', K.rq_job .. id, F.quarantined)
 end
 
 -- quarantine_job(id, queue, func, kind, why[, error]): the caller has taken it off list and lease. For RQ it is
@@ -15,6 +34,7 @@ local function quarantine_job(id, queue, func, kind, why, error)
   local key = K.rq_job .. id
   local got = redis.call('HMGET', key, F.attempts, F.crashes, F.failures, F.error, F.replays)
   redis.call('HSET', key, 'status', 'failed', F.quarantined, why)
+  redis.call('HDEL', key, F.since)
   if not redis.call('HGET', key, 'origin') then redis.call('HSET', key, 'origin', queue) end
   redis.call('PERSIST', key)
   redis.call('ZADD', K.rq_failed .. queue, '+inf', id)
@@ -24,8 +44,8 @@ local function quarantine_job(id, queue, func, kind, why, error)
   redis.call('HSET', K.quarantine_info, id, string.format(
     '{"queue":%s,"function":%s,"kind":%s,"reason":%s,"error":%s,"fingerprint":%s,"attempts":%d,"crashes":%d,"failures":%d,"replays":%d,"at":%.0f}',
     cjson.encode(queue), cjson.encode(func), cjson.encode(kind), cjson.encode(why), cjson.encode(error or ''),
-    cjson.encode(got[4] or ''), tonumber(got[1]) or 0, tonumber(got[2]) or 0, tonumber(got[3]) or 0,
-    tonumber(got[5]) or 0, NOW))
+    cjson.encode(got[4] or ''), num(got[1], 0), num(got[2], 0), num(got[3], 0),
+    num(got[5], 0), NOW))
   redis.call('SADD', K.quarantine_todo, id)
   count(queue, func, 'quarantined')
   log('job.quarantined', {job = id, f = func, q = queue, why = why})
@@ -65,6 +85,11 @@ local function end_lease(token, record)
   local again = redis.call('HGET', K.again, record.job)
   if again then
     redis.call('HDEL', K.again, record.job)
+    if redis.call('SREM', K.renewed_call, record.job) == 1 and redis.call('EXISTS', K.rq_job .. record.job) == 1 then
+      redis.call('HSET', K.rq_job .. record.job, 'status', 'queued')
+      redis.call('HDEL', K.rq_job .. record.job, F.since)
+      redis.call('PERSIST', K.rq_job .. record.job)
+    end
     redis.call('RPUSH', K.rq_queue .. again, record.job)
     ring(again)
   end
@@ -105,7 +130,7 @@ local function crash(token, record, why)
   local got = redis.call('HMGET', key, 'status', 'data', F.crashes, F.crash_at, F.policy, F.token)
   local status = got[1]
   if got[2] and status == 'started' and got[6] == token then
-    local crashes, first = tonumber(got[3]) or 0, tonumber(got[4]) or 0
+    local crashes, first = num(got[3], 0), num(got[4], 0)
     if NOW - first > 86400000000 then crashes, first = 0, NOW end
     crashes = crashes + 1
     redis.call('HSET', key, F.crashes, crashes, F.crash_at, int(first))

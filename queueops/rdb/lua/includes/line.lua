@@ -56,6 +56,17 @@ local function unpark(id, queue, instance)
   end
 end
 
+-- skip(id, queue, func, claim): a job that would rather not run than wait
+local function skip(id, queue, func, claim)
+  local key = K.rq_job .. id
+  redis.call('HSET', key, 'status', 'canceled')
+  redis.call('EXPIRE', key, 500)
+  redis.call('ZREM', K.waiting .. queue, id)
+  redis.call('ZREM', K.expiring, id)
+  count(queue, func, 'skipped')
+  log('job.skipped', {job = id, f = func, q = queue, c = claim.i})
+end
+
 -- to_front(id, queue): back on its queue, before all others
 local function to_front(id, queue)
   redis.call('HSET', K.rq_job .. id, 'status', 'queued')
@@ -85,12 +96,18 @@ end
 -- but does not fit blocks the line; a waiter that another control refuses moves to that line. Bounded: what is left
 -- after 30 looks goes to the pump. A reservation lasts C.offer µs.
 local function wake(instance)
-  local count_woken, rank = call_in(instance), 0
+  -- where the last look stopped, behind waiters that could not run whatever room there is
+  local cursor = num(redis.call('HGET', K.cursors, instance))
+  local count_woken, rank = call_in(instance), cursor or 0
   for look = 1, 31 do
     local head = redis.call('ZRANGE', K.line .. instance, rank, rank, 'WITHSCORES')
     local id, since = head[1], tonumber(head[2])
-    if not id then break end
+    if not id then
+      if cursor then redis.call('HDEL', K.cursors, instance) end
+      break
+    end
     if look == 31 then
+      redis.call('HSET', K.cursors, instance, rank)
       pump_at(instance, NOW)
       break
     end
@@ -108,7 +125,7 @@ local function wake(instance)
     elseif not served(queue) then
       rank = rank + 1
     else
-      local claims, own, refused, refused_due = sorted_claims(job[3] or '[]'), nil, nil, nil
+      local claims, own, refused, refused_due = sorted_claims(job[3] or '[]') or {}, nil, nil, nil
       for _, claim in ipairs(claims) do if claim.i == instance then own = claim end end
       local fits, due = true, nil
       if own then fits, due = room(own, id) end
@@ -116,6 +133,7 @@ local function wake(instance)
         rank = rank + 1
       elseif not fits then
         if due then pump_at(instance, due) end
+        if cursor then redis.call('HDEL', K.cursors, instance) end
         return count_woken, true
       else
         for _, claim in ipairs(claims) do
@@ -126,7 +144,15 @@ local function wake(instance)
         end
         if refused then
           redis.call('ZREM', K.line .. instance, id)
-          line_up(id, queue, refused, since, refused_due)
+          if refused.o == 'drop' then
+            unpark(id, queue, '')
+            skip(id, queue, func, refused)
+          elseif refused.ra > 0 then
+            redis.call('ZADD', K.parked .. queue, int(NOW + refused.ra), id)
+            redis.call('HSET', K.rq_job .. id, F.parked, '')
+          else
+            line_up(id, queue, refused, since, refused_due)
+          end
         else
           for _, claim in ipairs(claims) do
             slot_add(K.offers, K.offer_weights, claim.i, id, claim.w, NOW + C.offer)

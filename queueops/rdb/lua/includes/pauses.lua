@@ -1,12 +1,15 @@
 -- paused_queue(queue), paused_function(func): the decoded pause in force, or nil; one read each per call
-local PAUSES = {}
+local PAUSES, PAUSING = {}, nil
 local function pause_of(field)
   local known = PAUSES[field]
   if known == nil then
     known = false
-    local raw = redis.call('HGET', K.paused, field)
+    if PAUSING == nil then PAUSING = redis.call('HLEN', K.paused) > 0 end
+    local raw = PAUSING and redis.call('HGET', K.paused, field)
     if raw then
-      local p = cjson.decode(raw)
+      -- what cannot be read is a pause without an end: nothing starts that somebody wanted to stop
+      local p = decoded(raw) or {}
+      p['until'] = num(p['until'], 0)
       if p['until'] == 0 or p['until'] > NOW then known = p end
     end
     PAUSES[field] = known
@@ -19,7 +22,7 @@ local ISOLATING
 local function isolated(field)
   local raw = redis.call('HGET', K.isolated, field)
   if not raw then return false end
-  local ends = tonumber(cjson.decode(raw)['until']) or 0
+  local ends = num((decoded(raw) or {})['until'], 0)
   return ends == 0 or ends > NOW
 end
 -- isolation_of(func, fingerprint, claims): why a job of these goes to quarantine instead of running, or nil
