@@ -5,6 +5,7 @@ Trickle on every queue, a rush every 90 seconds that is more than the workers ca
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
@@ -14,7 +15,9 @@ from queueops.demo import store
 TICK = 0.25
 """Seconds between two looks at the plan."""
 RUSH_EVERY, FIRST_RUSH = 90, 10
-RUSH_MAILS, RUSH_ORDERS = 150, 40
+RUSH_MAILS, RUSH_ORDERS = 145, 40
+KEEN_MAILS = 5
+"""Mails of a rush that go to one reader, another one each time: more than a minute's allowance, less than a rush's."""
 QUIET = range(70, 85)
 """Seconds after a rush in which the customers sleep."""
 RATES = {"order": 0.6, "stock": 0.7, "recommend": 0.4, "report": 0.6, "invoice": 0.1, "newsletter": 0.3}
@@ -25,9 +28,11 @@ EVERY = {
     "prices": (8, 3),
     "bad_address": (30, 5),
     "bad_batch": (600, 4),
-    "forgotten_lock": (1_200, 12),
+    "forgotten_lock": (1_200, 2),
 }
 """Events by the clock: seconds between two, and the second of the first."""
+RARE = ("bad_batch", "forgotten_lock")
+"""Troubles so seldom that a late producer makes up for them; both come before the rush of their minute."""
 
 
 class Event(NamedTuple):
@@ -47,6 +52,16 @@ def events(seed: int, tick: int) -> Iterator[Event]:
         yield from _on_the_second(pick, int(second))
 
 
+def missed(seed: int, first: int, last: int) -> Iterator[Event]:
+    """The rare troubles of the ticks ``first`` up to, not including, ``last``: each once, however long that is."""
+    pick = Random(f"{seed}:{first}")
+    begin, end = math.ceil(first * TICK), math.ceil(last * TICK)
+    for what in RARE:
+        every, offset = EVERY[what]
+        if begin + (offset - begin) % every < end:
+            yield Event(what, store.popular_book(pick))
+
+
 def _trickle(pick: Random) -> Iterator[Event]:
     for what, rate in RATES.items():
         if pick.random() < rate * TICK:
@@ -63,6 +78,7 @@ def _on_the_second(pick: Random, second: int) -> Iterator[Event]:
             yield Event(what, supplier if what == "prices" else store.popular_book(pick))
     if second % RUSH_EVERY == FIRST_RUSH:
         yield from (Event("newsletter", _reader(pick)) for _ in range(RUSH_MAILS))
+        yield from [Event("newsletter", 1 + second // RUSH_EVERY % store.USERS)] * KEEN_MAILS
         yield from (Event("order", store.popular_book(pick)) for _ in range(RUSH_ORDERS))
 
 

@@ -36,3 +36,29 @@ def test_the_pace_suits_two_workers_on_a_laptop() -> None:
     jobs = counts.total() + 2 * counts["order"] + 8 * counts["bad_batch"]
     assert 4 < jobs / 1_800 < 10
     assert counts["forgotten_lock"] == 2 and counts["bad_batch"] == 3
+
+
+def test_the_rare_troubles_come_before_the_first_rush() -> None:
+    assert {*plan.RARE} <= {event.what for event in seconds(0, plan.FIRST_RUSH)}
+
+
+def test_what_a_late_producer_makes_up_for() -> None:
+    def kinds(first: float, last: float) -> list[str]:
+        return [event.what for event in plan.missed(1, int(first / plan.TICK), int(last / plan.TICK))]
+
+    assert kinds(0, 30) == ["bad_batch", "forgotten_lock"]
+    assert kinds(0, 86_400) == ["bad_batch", "forgotten_lock"]  # once, not once for each
+    assert kinds(0, 2) == kinds(2.25, 4) == kinds(4.25, 604) == []
+    assert kinds(2, 2.25) == kinds(1_190, 1_203) == ["forgotten_lock"]
+
+
+def test_no_reader_is_sent_more_than_the_limit_lets_through() -> None:
+    shop, counts = Producer(), Counter[int]()
+    for event in seconds(0, 3_600):
+        if event.what == "newsletter":
+            counts[int(event.subject)] += 1
+        elif event.what in ("order", "pallet"):
+            counts[shop.customer()] += 2  # on its way, and the review a minute later
+    assert max(counts.values()) < 60 * 3 / 2
+    rush = Counter(event.subject for event in seconds(10, 11) if event.what == "newsletter")
+    assert 3 < max(rush.values()) < 3 * plan.RUSH_EVERY / 60 + 2  # a line to look at, gone before the next rush

@@ -108,9 +108,12 @@ def test_does_not_catch_up_with_a_long_sleep(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(plan, "events", events)
     monkeypatch.setattr(producer.time, "monotonic", lambda: next(clock))
     shop = Producer()
+    done: list[str] = []
     monkeypatch.setattr(shop, "look", lambda: None)
+    monkeypatch.setattr(shop, "do", lambda event: done.append(event.what))
     shop.run(stop)
     assert ticks == [0, int(3600 / plan.TICK)]
+    assert done == ["bad_batch", "forgotten_lock"]  # once each: the rare troubles are what there is to see
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
