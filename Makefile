@@ -21,7 +21,7 @@ test: $(VENV)/.development ## run the whole suite (ARGS="tests/monitor -k snapsh
 	@$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 chaos: $(VENV)/.development ## kill processes 1,000 times under load, and check that nothing is lost
-	@CHAOS_KILLS=1000 $(BIN)/python -m pytest -m chaos $(ARGS)
+	@CHAOS_KILLS=1000 $(BIN)/python -m pytest -m chaos -o timeout=0 $(ARGS)
 
 bench: $(VENV)/.development ## measure the budgets, side by side with plain RQ
 	@$(BIN)/python -m bench $(ARGS)

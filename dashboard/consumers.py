@@ -69,7 +69,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 for message, at in box.take().values():
                     age = round((time.monotonic() - at) * 1000)
                     text = json.dumps({**message, "age": age})
-                    await asyncio.wait_for(self.send(text_data=text), SEND_TIMEOUT)
+                    # not wait_for: Python 3.11's can swallow a cancellation, and this task would never end
+                    async with asyncio.timeout(SEND_TIMEOUT):
+                        await self.send(text_data=text)
         except TimeoutError:
             await self.close(code=SILENT)
         except asyncio.CancelledError:
