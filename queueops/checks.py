@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
+from django.contrib.staticfiles import finders
 from django.core.checks import CheckMessage, Error, Warning, register
+from django.shortcuts import resolve_url
+from django.template import TemplateDoesNotExist, TemplateSyntaxError
+from django.template.loader import get_template
+from django.urls import NoReverseMatch, Resolver404, resolve, reverse
 from django.utils.module_loading import import_string
 
 from queueops.conf import conf
@@ -15,6 +21,16 @@ CLASSES = {
     "JOB_CLASS": ("queueops.rq.Job", "jobs lose their controls when they are loaded"),
     "WORKER_CLASS": ("queueops.rq.Worker", "workers run jobs without leases and limits"),
 }
+
+URLS = {
+    "dashboard:overview": 'path("", include("dashboard.urls"))',
+    "login": 'path("login/", LoginView.as_view(), name="login")',
+    "logout": 'path("logout/", LogoutView.as_view(), name="logout")',
+    "set_language": 'path("i18n/", include("django.conf.urls.i18n"))',
+    "admin:index": 'path("admin/", admin.site.urls)',
+}
+"""Addresses that the pages lead to, and the line of ``urls.py`` that makes each."""
+PROCESSORS = ("request", "i18n")
 
 
 @register("queueops")
@@ -87,6 +103,74 @@ def check_sqlite(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         message = "SQLite transactions start deferred: two writers fail with 'database is locked' without waiting."
         hint = "DATABASES['default']['OPTIONS']['transaction_mode'] = 'IMMEDIATE'"
         found.append(Warning(message, hint=hint, id="queueops.W006"))
+    return found
+
+
+@register("queueops_pages")  # a tag of its own: what is wrong with the pages must not stop a worker
+def check_pages(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Where the dashboard is installed: its addresses, templates, static files and login page exist."""
+    if not apps.is_installed("dashboard"):
+        return []
+    lacking = [*_addresses(), *_templates(), *_parts()]
+    return [Warning(text, hint=hint, id="queueops.W007") for text, hint in lacking]
+
+
+def _addresses() -> list[tuple[str, str]]:
+    found = []
+    for name, line in URLS.items():
+        if name == "login" and settings.LOGIN_URL != "login":
+            continue
+        try:
+            reverse(name)
+        except NoReverseMatch:
+            found.append((f"The pages need an address named {name!r}, which urls.py lacks.", f"urlpatterns: {line}"))
+    try:
+        login = resolve_url(settings.LOGIN_URL)
+        if settings.LOGIN_URL == "/accounts/login/" and not _routed(login):
+            raise NoReverseMatch
+    except NoReverseMatch:
+        if settings.LOGIN_URL != "login":  # that one is told above
+            text = f"LOGIN_URL is {settings.LOGIN_URL!r}, which no address answers: nobody can log in to the pages."
+            found.append((text, f'LOGIN_URL = "login" and urlpatterns: {URLS["login"]}'))
+    return found
+
+
+def _routed(path: str) -> bool:
+    try:
+        resolve(path)
+    except Resolver404:
+        return False
+    return True
+
+
+def _templates() -> list[tuple[str, str]]:
+    try:
+        get_template("dashboard/base.html")
+    except TemplateDoesNotExist:
+        hint = 'TEMPLATES[0]["DIRS"] += [the "templates" folder beside the package "dashboard"]'
+        return [("The templates of the pages are not found.", hint)]
+    except TemplateSyntaxError as error:
+        return [(f"The templates of the pages cannot be read: {error}", "See docs/adopting.md, The pages.")]
+    found = []
+    given = [name for engine in settings.TEMPLATES for name in engine.get("OPTIONS", {}).get("context_processors", ())]
+    for name in PROCESSORS:
+        path = f"django.template.context_processors.{name}"
+        if path not in given:
+            found.append((f"The context processor {path} is missing.", "TEMPLATES[0]['OPTIONS']['context_processors']"))
+    return found
+
+
+def _parts() -> list[tuple[str, str]]:
+    found = []
+    for app in ("channels", "django_htmx", "django.contrib.staticfiles"):
+        if not apps.is_installed(app):
+            found.append((f"The pages need the app {app}.", f'INSTALLED_APPS += ["{app}"]'))
+    for path in ("django_htmx.middleware.HtmxMiddleware", "django.middleware.locale.LocaleMiddleware"):
+        if path not in settings.MIDDLEWARE:
+            found.append((f"The pages need {path}.", f'MIDDLEWARE: "{path}"; its place is in docs/adopting.md.'))
+    if apps.is_installed("django.contrib.staticfiles") and not finders.find("dashboard/app.css"):
+        hint = 'STATICFILES_DIRS += [the "static" folder beside the package "dashboard"]'
+        found.append(("The static files of the pages are not found.", hint))
     return found
 
 

@@ -67,3 +67,34 @@ def test_no_queues(settings: Any) -> None:
 def test_sqlite_for_several_writers(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(settings.DATABASES["default"], "OPTIONS", {})
     assert {"queueops.W005", "queueops.W006"} == set(found())
+
+
+def pages() -> str:
+    return "\n".join(f"{message.msg} {message.hint}" for message in run_checks(tags=["queueops_pages"]))
+
+
+def test_what_the_pages_need(settings: Any) -> None:
+    assert pages() == ""
+    settings.ROOT_URLCONF = "django.conf.urls.i18n"
+    told = pages()
+    for name in ("dashboard:overview", "login", "logout", "admin:index"):
+        assert repr(name) in told
+    assert "set_language" not in told
+    settings.LOGIN_URL = "/accounts/login/"
+    assert "LOGIN_URL" in pages()
+    settings.LOGIN_URL = "https://sso.example/login"  # somewhere else: not ours to judge
+    assert "LOGIN_URL" not in pages()
+
+
+def test_what_the_settings_of_the_pages_lack(settings: Any) -> None:
+    settings.TEMPLATES = [{**settings.TEMPLATES[0], "DIRS": []}]
+    settings.MIDDLEWARE = [name for name in settings.MIDDLEWARE if "Htmx" not in name and "Locale" not in name]
+    told = pages()
+    assert "templates of the pages are not found" in told
+    assert "HtmxMiddleware" in told and "LocaleMiddleware" in told
+
+
+def test_a_project_without_the_pages_needs_nothing_of_them(settings: Any) -> None:
+    settings.INSTALLED_APPS = [name for name in settings.INSTALLED_APPS if not name.startswith("dashboard")]
+    settings.MIDDLEWARE = []
+    assert pages() == ""
