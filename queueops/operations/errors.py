@@ -28,4 +28,6 @@ class UnknownName(OperationError):
         elif names:
             shown = ", ".join(repr(n) for n in names[:10])
             text += f" Known: {shown}" + (f" and {len(names) - 10} more." if len(names) > 10 else ".")
+        if what == "control":
+            text += " `manage.py queueops locks` lists those in use."
         super().__init__(text, code=f"unknown_{what}")

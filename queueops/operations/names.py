@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Iterable
 from importlib.machinery import PathFinder
 from pathlib import Path
 
@@ -54,10 +55,10 @@ def functions(server: Server) -> set[str]:
     return {_text(raw).partition(SEP)[2] for raw in seen} - {""}
 
 
-def check_function(name: str) -> str:
-    """``name`` if a job of it was seen, it is declared, or its module exists and mentions it."""
+def check_function(name: str, others: Iterable[str] = ()) -> str:
+    """``name`` if a job of it was seen, it is declared, or its module exists and mentions it, or among ``others``."""
     checked_name("function", name)
-    seen = {known for server in servers() for known in functions(server)}
+    seen = {known for server in servers() for known in functions(server)} | set(others)
     declared = {target for target in conf.CONTROLS if not target.startswith("queue:")}
     if name in seen or name in declared or _importable(name):
         return name
@@ -119,7 +120,9 @@ def check_control(text: str) -> str:
     candidates += [control_id(kind, text) for kind in ("semaphore", "lock", "rate")]
     hits = [name for name in dict.fromkeys(candidates) if name in known]
     if not hits:
-        hits = [name for name in dict.fromkeys(candidates) if _in_use(name)]
+        live = {name for server in servers() for name in _live(server)}
+        hits = [name for name in dict.fromkeys(candidates) if name in live or _in_use(name)]
+        known |= live
     if len(hits) == 1 or (hits and hits[0] == text):
         return hits[0]
     if hits:
@@ -127,6 +130,12 @@ def check_control(text: str) -> str:
         raise OperationError(f"{text!r} names more than one control: say {listed}.", "ambiguous")
     error = UnknownName("control", text, {name[2:] for name in known} | {readable(name) for name in known})
     raise error
+
+
+def _live(server: Server) -> set[str]:
+    """Controls of the newest instances: a keyed primitive publishes no definition."""
+    found = server.connection.zrevrange(conf.keys.static("instances"), 0, MOST)
+    return {name for raw in found if (name := _text(raw).partition(SEP)[0])[:1] in "LSR"}
 
 
 def _in_use(control: str) -> bool:

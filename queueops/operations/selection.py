@@ -12,7 +12,7 @@ from queueops.conf import conf
 from queueops.models import QuarantinedJob
 from queueops.operations import copies
 from queueops.operations.errors import OperationError
-from queueops.operations.names import check_queue
+from queueops.operations.names import MOST, check_function, check_queue
 from queueops.operations.text import cleaned
 from queueops.rdb.client import default_server, servers
 
@@ -92,6 +92,9 @@ class Selection:
         refresh()
         if self.queue and not QuarantinedJob.objects.filter(queue=self.queue).exists():
             check_queue(self.queue)
+        if self.function and not QuarantinedJob.objects.filter(function=self.function).exists():
+            known = QuarantinedJob.objects.order_by().values_list("function", flat=True).distinct()
+            check_function(self.function, known[:MOST])
         yield from self.rows().values_list("server", "job_id").iterator(chunk_size=2000)
 
 

@@ -91,7 +91,7 @@ def test_a_failure_is_one_line_and_a_status(
         call_command("queueops", "echo", "--json")
     assert caught.value.code == code
     printed = capsys.readouterr()
-    assert printed.out == ""
+    assert json.loads(printed.out) == {"error": printed.err.removeprefix("queueops: ").rstrip("\n")}
     assert printed.err.startswith(words)
     assert printed.err.count("\n") == 1
 

@@ -31,6 +31,9 @@ def run(capsys: pytest.CaptureFixture[str], doors: Doors) -> Run:
         if not json_:
             return out.strip()
         answer = json.loads(out) if out else err.strip()
+        if err.strip() and status:
+            assert answer == {"error": err.strip().removeprefix("queueops: ")}
+            answer = err.strip()
         return (status, answer) if status else answer
 
     return go
@@ -118,7 +121,8 @@ def test_explain(run: Run, doors: Doors) -> None:
     job = doors.enqueue()
     answer = run("explain", job)
     assert (answer["job_id"], answer["state"], answer["queue"]) == (job, "queued", "default")
-    assert run("explain", "no\nbody\x1b[31m", json_=False).startswith("no body [31m is unknown. No job has this id")
+    status, said = run("explain", "no\nbody\x1b[31m")
+    assert status == 1 and said.startswith("queueops: job no body [31m: No job has this id")
 
 
 def test_status(run: Run, doors: Doors, disk: None) -> None:
@@ -166,3 +170,22 @@ def test_doctor(run: Run, doors: Doors) -> None:
     assert found["workers"]["state"] == "warn"
     assert found["monitor"]["state"] == "warn"
     assert "ok" in run("doctor", json_=False)
+
+
+def test_a_filter_with_a_name_that_does_not_exist_is_refused_with_close_ones(run: Run, doors: Doors) -> None:
+    run("quarantine", doors.enqueue(function="app.send_mail"), "--reason", "x")
+    status, said = run("replay", "--function", "app.send_mial", "--reason", "x")
+    assert status == 1 and "no function named 'app.send_mial'" in said and "'app.send_mail'" in said
+    status, said = run("discard", "--queue", "defualt", "--reason", "x")
+    assert status == 1 and "'default'" in said
+    text = run("replay", "--function", "app.send_mail", "--error", "e", "--reason", "x", json_=False)
+    assert text == "nothing replayed: no job matches"
+
+
+def test_an_unknown_control_says_where_to_look(run: Run, doors: Doors) -> None:
+    status, said = run("release", "nothing", "--all", "--reason", "x")
+    assert status == 1 and "queueops locks" in said
+    doors.enqueue(claim("lock", "import", "cedar"))
+    doors.start()  # keyed, and without a published definition
+    assert "'import'" in run("release", "imprt", "--all", "--reason", "x")[1]
+    assert len(run("release", "import", "--key", "cedar", "--all", "--reason", "x")["released"]) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from typing import Any, NoReturn
@@ -39,6 +40,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         verb = self.verbs[options["verb"]]
+        self.as_json = bool(options.get("as_json"))
         try:
             if verb.checks:
                 self.check(tags=["queueops"])  # not the pages: a fault there must not stop a worker
@@ -62,6 +64,8 @@ class Command(BaseCommand):
             self.fail(str(error), 2)
 
     def fail(self, message: str, code: int) -> NoReturn:
-        """One line on stderr, then the exit status."""
+        """One line on stderr, with ``--json`` one object on stdout too, then the exit status."""
+        if self.as_json:
+            print(json.dumps({"error": one_line(message)}, ensure_ascii=False), flush=True)
         print(f"queueops: {one_line(message)}", file=sys.stderr, flush=True)
         sys.exit(code)

@@ -77,6 +77,8 @@ def bulk(verb: ChangeVerb, result: Any, named: bool) -> dict[str, Any]:
 
 def bulk_text(result: dict[str, Any], word: str) -> str:
     """The same for a person; it adds up."""
+    if not result["total"]:
+        return f"nothing {word}: no job matches"
     lines = [f"{result['done']} of {result['total']} {word}"]
     lines[0] += f", {result['skipped']} skipped, {result['gone']} gone"
     lines[0] += f", {result['left']} left" if result["left"] else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from queueops.management.base import BaseVerb, one_line
+from queueops.management.base import BaseVerb, VerbError, one_line
 from queueops.operations import explain
 
 
@@ -17,7 +17,10 @@ class Verb(BaseVerb):
         parser.add_argument("job", metavar="JOB")
 
     def handle(self, options: Namespace) -> dict[str, Any]:
-        return explain(options.job).as_dict()
+        found = explain(options.job)
+        if found.state == "unknown" and not found.facts:
+            raise VerbError(f"job {options.job}: {found.sentence}")
+        return found.as_dict()
 
     def render(self, result: dict[str, Any]) -> str:
         lines = [f"{one_line(result['job_id'])} is {result['state']}. {one_line(result['sentence'])}"]
