@@ -177,8 +177,9 @@ class Claiming(Settling):
     def publish(self) -> None:
         """Publish the controls declared so far, when there are more than at the last time."""
         if registry.version != self._published:
-            self._published = registry.version
+            version = registry.version
             doors.publish(self.connection, conf.RELEASE or STARTED_AT, registry.definitions())
+            self._published = version
 
     def _adopt(self, job: Job, answer: doors.Claimed) -> bool:
         """Give a job of plain RQ its claims, as the code in this process declares them; False if it may not run."""

@@ -27,7 +27,8 @@ class Controlled(Claiming):
     def bootstrap(self, *args: Any, **kwargs: Any) -> None:
         super().bootstrap(*args, **kwargs)
         doors.prepare()
-        self.publish()
+        with suppress(*SILENT):  # else with the first job
+            self.publish()
 
     def clean_registries(self) -> None:
         """RQ's clean-up, after ours: a lease that ended while no worker ran brings its job back before RQ calls it
