@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from django.urls import get_script_prefix, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -14,7 +15,7 @@ from dashboard import wording
 from dashboard.selectors.snapshots import Need, Restraint, State
 from queueops.rdb.keys import SEP
 
-_LABEL = re.compile(r"^(?:Degraded|Attention|Unknown):\s+")
+_LABEL = re.compile(r"^(?:Degraded|Unhealthy|Unknown):\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +32,22 @@ class InForce:
     name: str
 
 
+def _page(name: str, /, **query: str) -> str:
+    """A page's address, under whatever prefix the project is mounted."""
+    return reverse(f"dashboard:{name}") + (f"?{urlencode(query)}" if query else "")
+
+
 def restraint(item: Restraint) -> InForce:
     """A pause, limit, isolation or suspension as the banner shows it."""
     prefix, _colon, name = item.target.partition(":")
     if item.kind == "pause" and item.target == "all":
-        return InForce(item, "pause", _("Everything"), _("paused"), "/queues/", "resume", "all", "")
+        return InForce(item, "pause", _("Everything"), _("paused"), _page("queues"), "resume", "all", "")
     if item.kind == "pause":
         kind = "queue" if prefix == "q" else "function"
-        href = f"/queues/?{urlencode({'name': name})}" if kind == "queue" else ""
+        href = _page("queues", name=name) if kind == "queue" else ""
         return InForce(item, "pause", wording.named(name), _("paused"), href, "resume", kind, name)
     if item.kind == "limit":
-        href = f"/locks/?{urlencode({'control': item.target})}"
+        href = _page("locks", control=item.target)
         said = re.search(r"limit (\d+)", item.reason)
         word = _("limited to %(n)s") % {"n": said[1]} if said else _("limited")
         return InForce(item, "limit", wording.named(name), word, href, "limit", "limit", item.target)
@@ -49,9 +55,9 @@ def restraint(item: Restraint) -> InForce:
         kind = {"f": "function", "e": "error", "k": "key"}.get(prefix, "function")
         shown = name.replace(SEP, " ") if kind == "key" else name
         return InForce(
-            item, "quarantined", wording.named(shown), _("isolated"), "/quarantine/", "unisolate", kind, name
+            item, "quarantined", wording.named(shown), _("isolated"), _page("quarantine"), "unisolate", kind, name
         )
-    return InForce(item, "pause", _("All workers"), _("suspended with RQ's own command"), "/workers/", "", "", "")
+    return InForce(item, "pause", _("All workers"), _("suspended with RQ's own command"), _page("workers"), "", "", "")
 
 
 def health(state: State) -> str:
@@ -76,11 +82,12 @@ def health(state: State) -> str:
             )
         return "; ".join(parts) + "."
     paused = [row for row in state.queues if row.paused and row.waiting]
-    if state.level == "warn" and paused and not state.needs:
+    needs = [item for item in state.needs if item.kind != "failed"]
+    if state.level == "warn" and paused and not needs:
         names = ", ".join(wording.named(row.name) for row in paused[:3])
         return _("On time, except what is paused: %(names)s.") % {"names": names}
-    if state.level in ("warn", "bad") and state.needs:
-        return need(state.needs[0]).text
+    if state.level in ("warn", "bad") and needs:
+        return need(needs[0]).text
     if state.level == "ok":
         return _("All queues are on time.")
     return _LABEL.sub("", state.health) or _("There is no data yet.")
@@ -88,7 +95,8 @@ def health(state: State) -> str:
 
 def need(item: Need) -> Need:
     """One line of "needs a person", translated where its pattern is known."""
-    return Need(item.level, item.kind, said(item.text), item.href)
+    href = get_script_prefix().rstrip("/") + item.href if item.href else ""  # the monitor knows no prefix
+    return Need(item.level, item.kind, said(item.text), href)
 
 
 def said(text: str) -> str:
@@ -124,6 +132,13 @@ def _quarantine(g: dict[str, str]) -> str:
     return text % g
 
 
+def _failed(g: dict[str, str]) -> str:
+    text = ngettext(
+        "%(n)s job has failed for good on %(queue)s.", "%(n)s jobs have failed for good on %(queue)s.", _jobs(g["n"])
+    )
+    return text % g
+
+
 def _nobody(g: dict[str, str]) -> str:
     text = ngettext("%(n)s job waits and no worker is alive.", "%(n)s jobs wait and no worker is alive.", _jobs(g["n"]))
     return text % g
@@ -134,6 +149,7 @@ _Build = Callable[[dict[str, str]], str]
 _PATTERNS: tuple[tuple[re.Pattern[str], _Build], ...] = (
     (re.compile(_LATE + r"(?P<nobody> and no worker serves it)?\."), _late),
     (re.compile(r"(?P<n>[\d,]+) jobs? (?:is|are) in quarantine on (?P<queue>.+)\."), _quarantine),
+    (re.compile(r"(?P<n>[\d,]+) jobs? (?:has|have) failed for good on (?P<queue>.+)\."), _failed),
     (
         re.compile(r"Worker (?P<name>.+) has given no sign of life for (?P<age>\d+ \w+)\."),
         lambda g: (

@@ -7,6 +7,7 @@ from django.urls import path, register_converter
 from dashboard.actions import verbs
 from dashboard.views.changelog import changelog
 from dashboard.views.flow import flow
+from dashboard.views.interventions import interventions
 from dashboard.views.jobs import job_page, jobs_page
 from dashboard.views.locks import locks_page
 from dashboard.views.overview import overview
@@ -41,5 +42,6 @@ urlpatterns = [
     path("changelog/", changelog, name="changelog"),
     path("flow/", flow, name="flow"),
     path("quarantine/", quarantine, name="quarantine"),
+    path("interventions/", interventions, name="interventions"),
     *[path(f"do/{verb}/", view, name=f"do_{verb}") for verb, view in verbs.VIEWS.items()],
 ]

@@ -123,7 +123,7 @@ def job(id_: str, *, full: bool = False) -> Job | None:
     values = {name: slot.get(b"") for name, slot in fetched.items()}
     error = _inflated(values.get("exc_info", b"")) or _last_result(results.get([]) if results else [])
     times = {name: at for name in _TIMES if (at := from_iso(raw[name]))}
-    hidden = {*_TIMES, "status", "origin", "worker_name", *F.values()} - {F["parkings"], F["token"], F["policy"]}
+    hidden = {*_TIMES, "status", "origin", "worker_name", *F.values()}
     return Job(
         server=server.alias,
         id=id_,
@@ -136,7 +136,7 @@ def job(id_: str, *, full: bool = False) -> Job | None:
         fields=tuple(
             _field(name, shown(raw[name]), len(raw[name]), full)
             for name in _PLAIN
-            if raw[name] is not None and name not in hidden
+            if raw[name] not in (None, b"") and name not in hidden
         ),
         times=times,
         attempts=store.number(raw[F["attempts"]]),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dashboard.selectors import store
@@ -17,6 +17,8 @@ from queueops.telemetry.instances import InstanceInfo, InstanceReader, control_o
 MAX_CONTROLS = 500
 MAX_INSTANCES = 300
 """Live keys looked at for the list; the newest changes first."""
+OWNERS = 10
+"""Holders of a key whose owners are looked up for the list."""
 SILENT = 30_000_000
 """µs without a sign of life after which a holder's worker counts as gone."""
 
@@ -38,6 +40,8 @@ class Control:
     override: dict[str, Any] | None
     conflict: dict[str, Any] | None
     instances: tuple[InstanceInfo, ...] = ()
+    gone: Mapping[str, int] = field(default_factory=dict)
+    """Owners gone, by instance; the first holders of each were looked at."""
 
     @property
     def waiting(self) -> int:
@@ -46,6 +50,10 @@ class Control:
     @property
     def holders(self) -> int:
         return sum(i.holders for i in self.instances if i.kind != "rate")
+
+    @property
+    def owners_gone(self) -> int:
+        return sum(self.gone.values())
 
     @property
     def full(self) -> int:
@@ -102,15 +110,16 @@ class Lock:
     holders: tuple[Holder, ...]
     waiters: tuple[live.WaiterInfo, ...]
     now: int
+    offers: tuple[live.OfferInfo, ...] = ()
 
     @property
     def gone(self) -> int:
         return sum(bool(h.gone) for h in self.holders)
 
     @property
-    def offered(self) -> range:
-        """Slots kept for a moment for waiters that were woken."""
-        return range(min(self.info.offers, 12) if self.info.kind != "rate" else 0)
+    def offered(self) -> tuple[live.OfferInfo, ...]:
+        """Jobs for which a slot is kept until a worker takes them."""
+        return self.offers if self.info.kind != "rate" else ()
 
     @property
     def free(self) -> range:
@@ -150,6 +159,33 @@ def _control(server: str, id_: str, defined: Any, override: Any, conflict: Any, 
     )
 
 
+class _Owners:
+    """Whose owner is gone, for many keys: holders in the second trip, leases and workers in the third."""
+
+    def __init__(self, batch: Batch, ids: Iterable[str]) -> None:
+        of = store.keys().of
+        self._held = {
+            i: batch.call("zrange", of("holders", i), 0, OWNERS - 1, withscores=True) for i in ids if i[:1] in "LS"
+        }
+
+    def look(self, batch: Batch, now: int) -> None:
+        static = store.keys().static
+        self._tokens = {i: [(shown(raw), end) for raw, end in slot.get([])] for i, slot in self._held.items()}
+        names = sorted({token.partition("#")[0] for rows in self._tokens.values() for token, _ in rows})
+        self._names, self._leases = names, batch.call("hmget", static("leases"), names or [""])
+        self._alive = batch.call("zrangebyscore", static("workers"), now - SILENT, "+inf", start=0, num=10_000)
+
+    def gone(self, now: int) -> dict[str, int]:
+        leases = dict(zip(self._names, map(decoded, self._leases.get([])), strict=False))
+        alive = {shown(raw) for raw in self._alive.get([])}
+
+        def lost(token: str, end: float) -> bool:
+            lease = leases.get(token.partition("#")[0])
+            return not lease or end <= now or bool(lease.get("worker") and lease["worker"] not in alive)
+
+        return {i: n for i, rows in self._tokens.items() if (n := sum(lost(*row) for row in rows))}
+
+
 def _of(server: Server) -> tuple[list[Control], int, int]:
     """Controls of one server with their live keys; three round trips."""
     keys = store.keys()
@@ -165,24 +201,32 @@ def _of(server: Server) -> tuple[list[Control], int, int]:
         now = from_time(time.get((0, 0)))
         ids = [raw.decode("utf-8", "replace") for raw in found.get([])]
         reader = InstanceReader(second, keys, ids)
+        owners = _Owners(second, ids)
         second.run()
         reader.stock(third, now)
+        owners.look(third, now)
         third.run()
+    gone = owners.gone(now)
     by_control: dict[str, list[InstanceInfo]] = {}
     for row in reader.rows():
         by_control.setdefault(control_of(row.id), []).append(row)
     defined, overrides, conflicts = ({shown(k): v for k, v in slot.get((0, {}))[1].items()} for slot in scans)
     rows = [
-        _with(_control(server.alias, i, defined.get(i), overrides.get(i), conflicts.get(i), now), by_control.get(i, ()))
+        _with(
+            _control(server.alias, i, defined.get(i), overrides.get(i), conflicts.get(i), now),
+            by_control.get(i, ()),
+            gone,
+        )
         for i in list(dict.fromkeys([*defined, *by_control]))[:MAX_CONTROLS]
     ]
     return rows, known.number(), len(ids)
 
 
-def _with(control: Control, instances: Iterable[InstanceInfo]) -> Control:
+def _with(control: Control, instances: Iterable[InstanceInfo], gone: Mapping[str, int] | None = None) -> Control:
     rows = tuple(sorted(instances, key=lambda i: (-i.waiters, -i.used, i.key_text)))
     limit = control.limit if control.limit is not None else next((i.limit for i in rows if i.limit is not None), None)
-    return replace(control, instances=rows, limit=limit)
+    lost = {i.id: n for i in rows if (n := (gone or {}).get(i.id))}
+    return replace(control, instances=rows, limit=limit, gone=lost)
 
 
 def controls() -> Controls:
@@ -244,6 +288,7 @@ def lock(alias: str, control_id: str, key: str) -> Lock | None:
         holders=tuple(_holder(h, span, seen, found.at) for h, span in zip(found.holders, spans, strict=False)),
         waiters=found.waiters,
         now=found.at,
+        offers=found.offered,
     )
 
 

@@ -10,8 +10,11 @@ from typing import Any
 from dashboard.selectors import store
 from dashboard.selectors.snapshot_data import STATES, Need, QueueRow, Restraint, Series, Snapshot, State
 from queueops.rdb.client import Server, servers
+from queueops.telemetry.batch import decoded
 from queueops.telemetry.snapshot import snapshot as compute
 
+PAUSES = 500
+"""Pauses read at once."""
 REMEMBER = 0.5
 """Seconds for which one reading serves every request of this process."""
 
@@ -92,20 +95,36 @@ def parse(data: dict[str, Any], server: str, now: int, reported: bool = True) ->
     )
 
 
+def _with_pauses(data: dict[str, Any], scanned: Any, now: int) -> dict[str, Any]:
+    """The snapshot with the pauses as they are now: the page that follows a pause or a resume must show it."""
+    if not isinstance(scanned, tuple):
+        return data
+    live = {store.text(field): decoded(raw) for field, raw in scanned[1].items()}
+    live = {k: v for k, v in sorted(live.items()) if v and (not v.get("until") or store.number(v["until"]) > now)}
+    rows = [row for row in data.get("queues") or [] if isinstance(row, dict)]
+    banner = [b for b in data.get("banner") or [] if isinstance(b, dict) and b.get("kind") != "pause"]
+    pauses = [{**record, "kind": "pause", "target": target} for target, record in live.items()]
+    queues = [{**row, "paused": live.get(f"q:{row.get('name')}") or live.get("all")} for row in rows]
+    return {**data, "queues": queues, "banner": pauses + banner}
+
+
 def _now(answer: Any) -> int:
     return int(answer[0]) * 1_000_000 + int(answer[1]) if isinstance(answer, (list, tuple)) and len(answer) == 2 else 0
 
 
 def _read(server: Server) -> Snapshot:
     """The published snapshot, or, when no monitor reports, one computed now (level unknown: nobody watches)."""
-    answers = store.ask(server, lambda pipe: pipe.time().get(store.keys().static("snapshot")))
+    keys = store.keys()
+    answers = store.ask(
+        server, lambda pipe: pipe.time().get(keys.static("snapshot")).hscan(keys.static("paused"), 0, count=PAUSES)
+    )
     now = _now(answers[0])
     try:
         data = json.loads(answers[1])
     except (TypeError, ValueError):
         data = None
     if isinstance(data, dict) and data.get("v") == 1:
-        return parse(data, server.alias, now)
+        return parse(_with_pauses(data, answers[2], now), server.alias, now)
     with store.guard(server):
         return parse(compute(server), server.alias, now, reported=False)
 

@@ -301,6 +301,8 @@ def verb(context: template.Context, dialog: str, codename: str, label: str, **da
             '<button class="{} refused" type="button" aria-disabled="true" title="{}" data-why="{}">{}{}</button>',
             classes, why, why, icon, label,
         )  # fmt: skip
+    if dialog == "lift":
+        data["word"] = label.rstrip("…")
     if "action" in data:
         data["action"] = reverse(f"dashboard:do_{data['action']}")
     attributes = format_html_join("", ' data-{}="{}"', data.items())

@@ -56,6 +56,7 @@ def _list(request: HttpRequest) -> HttpResponse:
         "overridden": gettext("Overridden"),
         "conflict": gettext("Two releases disagree"),
         "full": gettext("Full"),
+        "gone": gettext("Owner gone"),
     }
     tabs = [(name, word, sum(_is(row, name) for row in found.rows)) for name, word in words.items()]
     context = {"found": found, "rows": rows, "tabs": tabs, "kind": kind, "q": text, "down": found.down}
@@ -67,7 +68,12 @@ def _contains(row: locks.Control, text: str) -> bool:
 
 
 def _is(row: locks.Control, kind: str) -> bool:
-    flags = {"overridden": bool(row.override), "conflict": bool(row.conflict), "full": bool(row.full)}
+    flags = {
+        "overridden": bool(row.override),
+        "conflict": bool(row.conflict),
+        "full": bool(row.full),
+        "gone": bool(row.gone),
+    }
     return flags.get(kind, row.kind == kind)
 
 

@@ -39,7 +39,10 @@ def _navigation(state: snapshots.State) -> list[tuple[str, str, list[Entry]]]:
             Entry("changelog", _("Changelog")),
         ]),
         ("flow", _("Flow"), [Entry("flow", _("Flow"))]),
-        ("act", _("Act"), [Entry("quarantine", _("Quarantine"), f"{kept:,}" if kept else "", "s-quarantined")]),
+        ("act", _("Act"), [
+            Entry("quarantine", _("Quarantine"), f"{kept:,}" if kept else "", "s-quarantined"),
+            Entry("interventions", _("Interventions")),
+        ]),
     ]  # fmt: skip
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from queueops.rdb.client import Server
 
 PAGE = 100
+OFFERS = 12
+"""Reserved slots named on a page."""
 SCAN = 10_000
 """Instances looked through for a search."""
 
@@ -60,6 +62,14 @@ class WaiterInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class OfferInfo:
+    """A job for which a slot is reserved: it stands at the front of ``queue`` until a worker takes it."""
+
+    job: str
+    queue: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class InstanceDetail:
     """One instance with its holders and the head of its line. ``info`` is ``None`` when nothing is known of it."""
 
@@ -70,6 +80,7 @@ class InstanceDetail:
     definition: dict[str, Any]
     override: dict[str, Any]
     conflict: dict[str, Any]
+    offered: tuple[OfferInfo, ...] = ()
 
 
 def page(
@@ -117,6 +128,7 @@ def detail(server: Server, instance: str, *, size: int = PAGE) -> InstanceDetail
     reader = InstanceReader(first, keys, [instance])
     held = first.call("zrange", keys.of("holders", instance), 0, size - 1, withscores=True)
     line = first.call("zrange", keys.of("line", instance), 0, size - 1, withscores=True)
+    offers = first.call("zrange", keys.of("offers", instance), 0, OFFERS - 1)
     others = [first.call("hget", keys.static(name), control) for name in ("controls", "overrides", "conflicts")]
     first.run()
     now = from_time(time.get((0, 0)))
@@ -125,6 +137,7 @@ def detail(server: Server, instance: str, *, size: int = PAGE) -> InstanceDetail
     reader.stock(second, now)
     owners = [_owner(second, keys, instance, token or "") for token in tokens]
     queued = [_queued(second, keys, instance, job or "") for job in jobs]
+    offered = [(job := shown(raw), second.call("hget", keys.of("rq_job", job), "origin")) for raw in offers.get([])]
     second.run()
     info = reader.rows()[0]
     holders = tuple(
@@ -136,7 +149,8 @@ def detail(server: Server, instance: str, *, size: int = PAGE) -> InstanceDetail
         for place, ((raw, score), slots) in enumerate(zip(line.get([]), queued, strict=True), 1)
     )
     definition, override, conflict = (decoded(slot.get()) for slot in others)
-    return InstanceDetail(now, info, holders, waiters, definition, override, conflict)
+    offer_rows = tuple(OfferInfo(job, text(origin.get())) for job, origin in offered)
+    return InstanceDetail(now, info, holders, waiters, definition, override, conflict, offer_rows)
 
 
 def _owner(batch: Batch, keys: Any, instance: str, token: str) -> tuple[Slot, Slot]:

@@ -83,21 +83,24 @@ def judge(queues: Sequence[QueueState], others: Sequence[Need], *, epoch: bool =
         parts.append(f"{len(late) - NAMED} more queues are behind")
     if late:
         worst = max((q.oldest_age or 0) / max(q.max_age, 0.001) for q in late)
-        return Health("bad" if worst >= 1.5 else "warn", _sentence(parts, "Degraded"), tuple(needs))
+        level, word = ("bad", "Unhealthy") if worst >= 1.5 else ("warn", "Degraded")
+        return Health(level, _sentence(parts, word), tuple(needs))
     bad = [need for need in others if need.level == "bad"]
     if bad:
-        return Health("bad", f"Attention: {bad[0].text}", tuple(needs))
+        return Health("bad", f"Unhealthy: {bad[0].text}", tuple(needs))
     if not epoch:
         return Health("unknown", "Unknown: the settings are not mirrored to this Redis yet.", tuple(needs))
     if held:
         names = ", ".join(name_text(q.name) for q in held[:NAMED])
         more = f" and {len(held) - NAMED} more" if len(held) > NAMED else ""
         return Health("warn", f"On time, except what is paused: {names}{more}.", tuple(needs))
-    if others:
-        return Health("warn", f"On time. {others[0].text}", tuple(needs))
+    # jobs that failed for good are kept for long: they are listed, and do not make the queues late
+    urgent = [need for need in others if need.kind != "failed"]
+    if urgent:
+        return Health("warn", f"On time. {urgent[0].text}", tuple(needs))
     if not queues:
         return Health("unknown", "Unknown: there is no queue yet.", ())
-    return Health("ok", "All queues are on time.", ())
+    return Health("ok", "All queues are on time.", tuple(needs))
 
 
 def _late(queue: QueueState) -> Need:

@@ -31,6 +31,11 @@ def _held(facts: Facts) -> list[Need]:
             jobs = "1 job is" if n == 1 else f"{n:,} jobs are"
             text = f"{jobs} in quarantine on {name_text(queue.name)}."
             found.append(Need("warn", "quarantine", text, link("quarantine", queue=queue.name), queue.name))
+        failed = queue.held.failed
+        if failed:
+            jobs = "1 job has" if failed == 1 else f"{failed:,} jobs have"
+            text = f"{jobs} failed for good on {name_text(queue.name)}."
+            found.append(Need("warn", "failed", text, link("queues", name=queue.name, state="failed"), queue.name))
         if queue.error:
             text = f"{name_text(queue.name)} cannot be read: {queue.error[:120]}"
             found.append(Need("bad", "queue", text, link("queues", name=queue.name), queue.name))

@@ -125,7 +125,7 @@ def as_json(facts: Facts, seq: int) -> dict[str, Any]:
         "queues_left_out": facts.names.left_out,
         "workers": asdict(workers),
         "controls": {
-            "full": sum(1 for i in facts.instances if i.full and i.kind != "pause"),
+            "full": sum(1 for i in facts.instances if i.full and i.waiters and i.kind != "pause"),
             "waiting": sum(queue.open.parked for queue in facts.census.queues),
             "known": facts.instances_known,
             "looked_at": len(facts.instances),

@@ -128,7 +128,7 @@
   }
 
   // --- keys ---------------------------------------------------------------------------------------------------------
-  const places = { o: "/", q: "/queues/", l: "/locks/", c: "/changelog/", f: "/flow/", x: "/quarantine/", w: "/workers/" };
+  const place = (key) => (/^[oqlcfxw]$/.test(key) ? document.getElementById("d-keys")?.dataset[key] : undefined);
   let going = 0;
   document.addEventListener("keydown", (event) => {
     const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
@@ -137,6 +137,6 @@
     if (event.key === "/") { event.preventDefault(); document.getElementById("q")?.focus(); }
     if (event.key === "?") document.getElementById("d-keys")?.showModal();
     if (event.key === "g") going = Date.now();
-    else if (Date.now() - going < 1500 && places[event.key]) { going = 0; location.assign(places[event.key]); }
+    else if (Date.now() - going < 1500 && place(event.key)) { going = 0; location.assign(place(event.key)); }
   });
 })();

@@ -92,6 +92,9 @@ def publish(redis: Any) -> Callable[..., dict[str, Any]]:
             **more,
         }
         redis.set(conf.keys.static("snapshot"), json.dumps(body), px=10_000)
+        for item in body["banner"]:  # pages read pauses where they are, not where they were
+            if item["kind"] == "pause":
+                redis.hset(conf.keys.static("paused"), item["target"], json.dumps(item))
         snapshots.forget()
         return body
 

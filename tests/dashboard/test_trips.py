@@ -23,6 +23,7 @@ BUDGET = {
     "/queues/": SNAPSHOT,
     "/flow/": SNAPSHOT,
     "/quarantine/": SNAPSHOT,
+    "/interventions/": SNAPSHOT,
     "/queues/?name=default&state=queued": SNAPSHOT + 3,
     "/queues/?name=default&state=failed": SNAPSHOT + 3,
     "/locks/": SNAPSHOT + 3,

@@ -48,7 +48,7 @@ def test_on_time_is_ok() -> None:
 
 def test_each_queue_is_judged_by_its_own_target() -> None:
     health = judge([state("slow", 500, max_age=600), state("fast", 20, max_age=10)], [])
-    assert health.sentence == "Degraded: fast is 20 s behind."
+    assert health.sentence == "Unhealthy: fast is 20 s behind."
     assert health.level == "bad"
 
 
@@ -58,7 +58,7 @@ def test_just_late_is_a_warning() -> None:
 
 def test_many_late_queues_are_counted() -> None:
     health = judge([state(f"q{i}", 100 + i) for i in range(9)], [])
-    assert health.sentence.startswith("Degraded: q8 is")
+    assert health.sentence.startswith("Unhealthy: q8 is")
     assert health.sentence.endswith("6 more queues are behind.")
     assert len([n for n in health.needs if n.kind == "late"]) == 9
 
@@ -70,7 +70,7 @@ def test_nothing_known_is_not_ok() -> None:
 
 def test_something_bad_elsewhere_is_said() -> None:
     health = judge([state()], [Need("bad", "worker", "nobody works.")])
-    assert (health.level, health.sentence) == ("bad", "Attention: nobody works.")
+    assert (health.level, health.sentence) == ("bad", "Unhealthy: nobody works.")
 
 
 def test_a_target_of_zero_divides_nothing() -> None:

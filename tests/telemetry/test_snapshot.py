@@ -83,7 +83,7 @@ def test_a_late_queue_is_named_in_the_sentence(
     redis.zadd(keys.of("waiting", "courier"), {"j": now() - 11 * 60 * US})
     redis.hset(keys.of("rq_job", "j"), "status", "queued")
     made = snapshot(mirrored)
-    assert made["health"] == "Degraded: courier is 11 min behind."
+    assert made["health"] == "Unhealthy: courier is 11 min behind."
     assert made["level"] == "bad"
     assert made["needs"][0]["kind"] == "late"
     assert made["needs"][0]["href"] == "/queues/?name=courier"
