@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from queueops.diagnosis.job_facts import JobFacts, read
-from queueops.diagnosis.wording import by_whom, control, moment, span
+from queueops.diagnosis.wording import by_whom, clock, control, died, moment, span, written
 from queueops.models import QuarantinedJob
 from queueops.telemetry.controls import InstanceDetail
 
@@ -53,7 +53,7 @@ def _unknown(job_id: str) -> Explanation:
     if row is None:
         text = "No job has this id: it was never enqueued here, it has expired, or it was deleted."
         return Explanation(job_id, "unknown", text)
-    listed = [Fact("quarantined", f"{row.quarantined_at:%Y-%m-%d %H:%M:%S UTC}: {row.reason}")]
+    listed = [Fact("quarantined", f"{clock(row.quarantined_at)}: {died(row.reason)}")]
     if row.state == QuarantinedJob.State.REPLAYED:
         text, state = f"It was replayed as {row.replayed_as}; the original is no longer in Redis.", "replayed"
     elif row.state == QuarantinedJob.State.DISCARDED:
@@ -118,7 +118,7 @@ class _Teller:
 
     def _over(self) -> tuple[str, str]:
         f = self.f
-        ended = f" It ended at {f.plain['ended_at']}." if f.plain["ended_at"] else ""
+        ended = f" It ended at {written(f.plain['ended_at'])}." if f.plain["ended_at"] else ""
         texts = {
             "finished": ("completed", f"It has run and completed.{ended}"),
             "failed": ("failed", f"It failed and is not tried again by itself; requeue it.{ended}"),
@@ -137,7 +137,8 @@ class _Teller:
         self.add(
             "starts", f"{info.get('attempts', 0)}, of which {info.get('crashes', 0)} ended with their process dying"
         )
-        return f"It is in quarantine and does not run until replayed: {info.get('reason') or 'no reason is known'}."
+        reason = died(str(info.get("reason") or "no reason is known"))
+        return f"It is in quarantine and does not run until replayed: {reason}."
 
     def _running(self) -> str:
         f, lease = self.f, self.f.lease
@@ -220,7 +221,7 @@ class _Teller:
         self.add("place in line", place)
         if f.pump is not None:
             self.next_try = max(f.pump, f.now)
-        if self.next_try is not None:
+        if self.next_try is not None and self.next_try - f.now >= 1_000_000:
             self.add("next try", f"at the latest in {span(self.next_try - f.now)}; at once when room appears")
         if gate:
             return gate
@@ -239,16 +240,26 @@ class _Teller:
             first = line.holders[0]
             if info.kind == "rate":
                 return f"{info.holders} of {info.limit} starts in {span((info.per or 0) * 1_000_000)} are used"
-            whose = f"job {first.job} on {first.worker}" if first.job else "somebody outside a job"
+            whose = f"job {first.job} on {first.worker}" if first.job else self._outside(first.token)
             more = f" and {info.holders - 1} more" if info.holders > 1 else ""
             return f"held by {whose}{more} ({info.used:g} of {info.limit})"
+        if line.offered:
+            first_offer = line.offered[0]
+            queue = f"the front of {first_offer.queue}" if first_offer.queue else "the front of its queue"
+            return (
+                f"{info.used:g} of {info.limit} held, and a slot is offered to {first_offer.job[:8]};"
+                f" it stands at {queue}, no worker has taken it yet"
+            )
         if info.full:
             return "it is full"
         return "there is room, it is let in next" if self.f.place == 0 else "others wait before it"
 
+    def _outside(self, token: str) -> str:
+        return f"job {token}, which took it by hand" if token in self.f.by_hand else "somebody outside a job"
+
     def _line(self, line: InstanceDetail | None) -> None:
         for held in line.holders[:10] if line and line.info.kind != "rate" else ():
-            words = f"job {held.job} on {held.worker}" if held.job else "no job is known for it"
+            words = f"job {held.job} on {held.worker}" if held.job else self._outside(held.token)
             if held.held is not None:
                 words += f", for {span(held.held * 1_000_000)}"
             if held.left is not None:

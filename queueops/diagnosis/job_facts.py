@@ -6,6 +6,7 @@ Nothing is decoded that could run code: ``data`` and ``meta`` are only measured.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +55,8 @@ class JobFacts:
     place: int | None = None
     pump: int | None = None
     parents: tuple[tuple[str, str], ...] = ()
+    by_hand: frozenset[str] = frozenset()
+    """Tokens of holders that are the ids of jobs."""
 
     @property
     def known(self) -> bool:
@@ -185,6 +188,7 @@ def _third(facts: JobFacts) -> None:
     instance = facts.own["parked"]
     if instance and not instance.startswith("P:"):
         facts.line = detail(facts.server, instance, size=20)
+        facts.by_hand = by_hand(facts.server, [held.token for held in facts.line.holders if held.orphan])
     if facts.status == "deferred":
         try:
             ids = json.loads(facts.plain["dependency_ids"] or "[]")
@@ -197,3 +201,13 @@ def _third(facts: JobFacts) -> None:
         facts.parents = tuple(
             (parent, shown(slot.get()) or "gone") for parent, slot in zip(parents, slots, strict=True)
         )
+
+
+def by_hand(server: Server, tokens: Sequence[str]) -> frozenset[str]:
+    """Those tokens that are ids of jobs Redis knows: a job took the hold itself, under its own id."""
+    if not tokens:
+        return frozenset()
+    batch = Batch(server.connection)
+    slots = [batch.call("exists", conf.keys.of("rq_job", token)) for token in tokens]
+    batch.run()
+    return frozenset(token for token, slot in zip(tokens, slots, strict=True) if slot.number())

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 
-from queueops.rdb.keys import split_instance
+from django.utils import timezone
+
+from queueops.rdb.keys import KINDS, split_instance
+
+TARGETS = {"q": "queue", "f": "function", "e": "error"}
+DIED = re.compile(r"worker died (?P<n>\d{1,9}) times?(?: \((?P<how>[^()]*)\))?")
 
 
 def span(us: float) -> str:
@@ -21,13 +27,48 @@ def span(us: float) -> str:
 
 
 def moment(us: int | float | None) -> str:
-    """A moment in UTC, to the second."""
+    """A moment in the project's time zone, to the second."""
     if not us:
         return "unknown"
     try:
-        return datetime.fromtimestamp(us / 1_000_000, tz=UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        return clock(datetime.fromtimestamp(us / 1_000_000, tz=UTC))
     except (OverflowError, ValueError, OSError):
         return "unknown"
+
+
+def clock(at: datetime) -> str:
+    """``2026-05-04 13:05:09 CEST``: to the second, in the project's time zone."""
+    return timezone.localtime(at).strftime("%Y-%m-%d %H:%M:%S %Z")
+
+
+def written(text: str) -> str:
+    """A moment that RQ or JSON wrote in ISO form, the same way; as it is when it cannot be read."""
+    try:
+        at = datetime.fromisoformat(text)
+        return clock(at if at.tzinfo else at.replace(tzinfo=UTC))
+    except (OverflowError, ValueError):
+        return text
+
+
+def target(field: str) -> str:
+    """What a pause, isolation or limit is about: ``queue mail`` for ``q:mail``, ``lock import`` for ``L:import``."""
+    letter, colon, name = field.partition(":")
+    if not colon:
+        return "everything" if field == "all" else field
+    if letter == "k":
+        return "key of " + control(name)
+    return f"{TARGETS.get(letter) or KINDS.get(letter, letter)} {name}"
+
+
+def died(reason: str) -> str:
+    """A stored reason in an operator's words: it is the job's process that died, not its worker."""
+    found = DIED.search(reason)
+    if not found:
+        return reason
+    times, how = int(found["n"]), found["how"]
+    how = f" ({how}{': killed, perhaps out of memory' if how == 'signal 9' else ''})" if how else ""
+    words = f"its process died {times} time{'s' if times != 1 else ''}{how}"
+    return reason[: found.start()] + words + reason[found.end() :]
 
 
 def control(instance: str, text: str = "") -> str:

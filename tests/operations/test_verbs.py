@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.core.management import call_command
 
+from queueops.diagnosis import wording
 from queueops.models import Intervention
+from queueops.primitives import Lock
 from queueops.rdb.keys import control_id
 from tests.scripts.kit import Doors, K, claim
 
@@ -95,7 +98,7 @@ def test_locks(run: Run, doors: Doors, disk: None) -> None:
     assert (row["name"], row["key"], row["used"], row["limit"], row["line"]) == ("disk", "eu", 1, 1, [waiting])
     assert row["held_by"][0]["job"] == job
     assert run("locks", "--search", "nothing-like-it")["locks"] == []
-    assert "semaphore disk key eu: 1 of 1, 1 waiting" in run("locks", json_=False)
+    assert "semaphore disk key eu: 1 of 1 held, 1 waiting" in run("locks", json_=False)
 
 
 def test_quarantine_replay_discard_requeue(run: Run, doors: Doors) -> None:
@@ -189,3 +192,44 @@ def test_an_unknown_control_says_where_to_look(run: Run, doors: Doors) -> None:
     doors.start()  # keyed, and without a published definition
     assert "'import'" in run("release", "imprt", "--all", "--reason", "x")[1]
     assert len(run("release", "import", "--key", "cedar", "--all", "--reason", "x")["released"]) == 1
+
+
+def test_locks_that_hold_others_up_come_first(run: Run, doors: Doors) -> None:
+    for key in ("a", "b", "c"):
+        doors.enqueue(claim("lock", "import", key))
+        doors.start()
+        if key == "a":
+            doors.enqueue(claim("lock", "import", key))
+            doors.start()
+    answer = run("locks", "--most", "1")
+    assert ([row["key"] for row in answer["locks"]], answer["left"], answer["more"]) == (["a"], 2, True)
+    assert "and 2 more" in run("locks", "--most", "1", json_=False)
+
+
+def test_a_lock_that_a_job_took_by_hand_names_it(run: Run, doors: Doors) -> None:
+    job = doors.enqueue()
+    assert Lock("import", key="cedar").acquire(job, ttl=60)
+    assert f"taken by job {job} by hand" in run("locks", json_=False)
+    waiting = doors.enqueue(claim("lock", "import", "cedar"))
+    while doors.start():
+        pass
+    assert f"held by job {job}, which took it by hand" in run("explain", waiting)["sentence"]
+
+
+def test_a_pause_is_told_in_words(run: Run, doors: Doors) -> None:
+    run("pause", "--queue", "default", "--for", "30m", "--reason", "deploy")
+    line = next(line for line in run("status", json_=False).splitlines() if line.startswith("paused:"))
+    assert re.fullmatch(r"paused: queue default, by .+ \(deploy\), until 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d \w+", line)
+
+
+def test_words() -> None:
+    told = "its process died 2 times (signal 9: killed, perhaps out of memory)"
+    assert wording.died("worker died 2 times (signal 9)") == told
+    assert wording.died("worker died 1 times (exit status 3)") == "its process died 1 time (exit status 3)"
+    assert wording.died("bad data") == "bad data"
+    assert wording.written("2026-05-04T13:05:09.123456Z") == "2026-05-04 13:05:09 UTC"
+    assert wording.written("some day") == "some day"
+    fields = ("all", "q:mail", "f:app.f", "S:disk", "k:S:disk\x1feu", "odd")
+    assert [wording.target(field) for field in fields] == [
+        "everything", "queue mail", "function app.f", "semaphore disk", "key of semaphore disk, key eu", "odd",
+    ]  # fmt: skip

@@ -6,6 +6,7 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Any
 
+from queueops.diagnosis.wording import written
 from queueops.management.base import BaseVerb, VerbError, duration, one_line
 from queueops.operations import OperationError
 
@@ -55,7 +56,7 @@ class ChangeVerb(BaseVerb):
 
 def until(result: dict[str, Any]) -> str:
     """How long it lasts, for the sentence."""
-    return f" until {result['until']}" if result.get("until") else " until somebody lifts it"
+    return f" until {written(result['until'])}" if result.get("until") else " until somebody lifts it"
 
 
 def bulk(verb: ChangeVerb, result: Any, named: bool) -> dict[str, Any]:

@@ -6,10 +6,15 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
 from typing import Any
 
+from queueops.diagnosis.job_facts import by_hand
 from queueops.diagnosis.wording import span
 from queueops.management.base import BaseVerb, one_line, positive
-from queueops.rdb.client import servers
+from queueops.rdb.client import Server, servers
 from queueops.telemetry.controls import detail, page
+from queueops.telemetry.instances import InstanceInfo
+
+SORTED = 500
+"""Locks looked at before the first are chosen."""
 
 
 class Verb(BaseVerb):
@@ -22,32 +27,47 @@ class Verb(BaseVerb):
 
     def handle(self, options: Namespace) -> dict[str, Any]:
         rows: list[dict[str, Any]] = []
+        infos: list[tuple[Server, InstanceInfo]] = []
         known, cut = 0, False
         for server in servers():
-            found = page(server, size=options.most, search=options.search)
+            found = page(server, size=max(options.most, SORTED), search=options.search)
             known, cut = known + found.known, cut or found.next is not None or not found.scanned_all
-            for info in found.rows[: options.most - len(rows)]:
-                held = detail(server, info.id, size=10)
-                row = asdict(info)
-                row["server"], row["line"] = server.alias, [waiter.job for waiter in held.waiters]
-                row["held_by"] = [asdict(holder) for holder in held.holders] if info.kind != "rate" else []
-                rows.append(row)
-        return {"locks": rows, "in_use": known, "more": cut}
+            infos += [(server, info) for info in found.rows]
+        # what holds others up comes first; among equals the newest change
+        infos.sort(key=lambda pair: (not pair[1].waiters, not pair[1].full))
+        for server, info in infos[: options.most]:
+            held = detail(server, info.id, size=10)
+            row = asdict(info)
+            row["server"], row["line"] = server.alias, [waiter.job for waiter in held.waiters]
+            row["held_by"] = [asdict(holder) for holder in held.holders] if info.kind != "rate" else []
+            theirs = by_hand(server, [holder["token"] for holder in row["held_by"] if holder["orphan"]])
+            for holder in row["held_by"]:
+                holder["by_hand"] = holder["token"] in theirs
+            rows.append(row)
+        left = len(infos) - len(rows)
+        if cut and not options.search:
+            left = max(left, known - len(rows))
+        return {"locks": rows, "in_use": known, "more": cut or left > 0, "left": left}
 
     def render(self, result: dict[str, Any]) -> str:
         lines = []
         for row in result["locks"]:
             key = f" key {one_line(row['key_text'] or row['key'])}" if row["key"] else ""
             limit = "?" if row["limit"] is None else row["limit"]
-            lines.append(
-                f"{row['kind']} {one_line(row['name'])}{key}: {row['used']:g} of {limit}, {row['waiters']} waiting"
-            )
+            offers = f", {row['offers']} offered" if row["offers"] else ""
+            word = "used" if row["kind"] == "rate" else "held"
+            count = f"{row['used']:g} of {limit} {word}{offers}, {row['waiters']} waiting"
+            lines.append(f"{row['kind']} {one_line(row['name'])}{key}: {count}")
             for held in row["held_by"]:
                 whose = f"job {one_line(held['job'])} on {one_line(held['worker'])}" if held["job"] else "no known job"
+                whose = f"taken by job {one_line(held['token'])} by hand" if held["by_hand"] else whose
                 left = f", ends in {span(held['left'] * 1e6)}" if held["left"] is not None else ""
-                lines.append(f"  {held['token'][:8]} {whose}{left}" + (" (owner gone)" if held["orphan"] else ""))
+                lines.append(
+                    f"  {held['token'][:8]} {whose}{left}"
+                    + (" (owner gone)" if held["orphan"] and not held["by_hand"] else "")
+                )
         if not lines:
             lines.append("nothing is held or waited for")
         if result["more"]:
-            lines.append(f"there are more: {result['in_use']} in use; narrow with --search or raise --most")
+            lines.append(f"and {result['left'] or 'possibly'} more; narrow with --search or raise --most")
         return "\n".join(lines)

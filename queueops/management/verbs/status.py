@@ -7,7 +7,7 @@ from typing import Any
 
 from redis.exceptions import RedisError
 
-from queueops.diagnosis.wording import span
+from queueops.diagnosis.wording import moment, span, target
 from queueops.management.base import BaseVerb, VerbError, one_line
 from queueops.rdb.client import servers
 from queueops.telemetry.snapshot import snapshot
@@ -47,13 +47,21 @@ class Verb(BaseVerb):
     def render(self, result: dict[str, Any]) -> str:
         lines = [one_line(result["health"])]
         for notice in result["notices"]:
-            who = one_line(notice["by"] or "unknown")
-            why = f" ({one_line(notice['reason'])})" if notice["reason"] else ""
-            lines.append(f"{notice['kind']}: {one_line(notice['target'])} by {who}{why}")
+            lines.append(_notice(notice))
         lines += _table([COLUMNS, *(_row(name, queue) for name, queue in result["queues"].items())])
         workers = result["workers"]
         lines.append(f"workers: {workers['busy']} busy, {workers['idle']} idle, {workers['silent']} silent")
         return "\n".join(lines)
+
+
+NOTICES = {"pause": "paused", "isolate": "isolated", "limit": "limited", "suspended": "suspended"}
+
+
+def _notice(notice: dict[str, Any]) -> str:
+    who = f", by {one_line(notice['by'])}" if notice["by"] else ""
+    why = f" ({one_line(notice['reason'])})" if notice["reason"] else ""
+    end = f"until {moment(notice['until'])}" if notice["until"] else "until somebody lifts it"
+    return f"{NOTICES.get(notice['kind'], notice['kind'])}: {one_line(target(notice['target']))}{who}{why}, {end}"
 
 
 def _row(name: str, queue: dict[str, Any]) -> tuple[str, ...]:
