@@ -28,6 +28,9 @@ from tests.support import ROOT, eventually
 OUTAGE = 3.0
 """Seconds; longer than the lease: a job must not run on when its worker cannot renew."""
 
+LINES_OF_A_JOB = 600
+"""Bytes that a job writes down, on average."""
+
 QUEUES = ("high", "default", "low")
 
 
@@ -237,19 +240,33 @@ class Town:
         found["running"] = self.redis.hlen(self.keys.static("leases"))
         return {state: number for state, number in found.items() if number}
 
+    def work_done(self) -> int:
+        """Grows with everything that jobs do."""
+        return self.record_path.stat().st_size if self.record_path.exists() else 0
+
+    def let_work(self, jobs: float, seconds: float = 5.0) -> None:
+        """Return once about so many jobs have run, or nothing much happens: a slow machine gets the time it needs."""
+        goal, until = self.work_done() + jobs * LINES_OF_A_JOB, time.monotonic() + seconds
+        while self.work_done() < goal and time.monotonic() < until:
+            time.sleep(0.01)
+
     def drain(self, seconds: float) -> dict[str, int]:
-        """Wait until no job is open; what is left after ``seconds``.
+        """Wait until no job is open; what is left when nothing has happened for ``seconds``.
 
         The lease of a killed simple worker lasts its job's timeout and a minute: the clock is moved past that once
         all others stand still.
         """
-        until, still, since = time.monotonic() + seconds, {}, time.monotonic()
-        while (left := self.open_jobs()) and time.monotonic() < until:
-            if left != still:
-                still, since = left, time.monotonic()
-            elif time.monotonic() - since > 1.5 and "queued" not in left and self.all_abandoned():
+        still: tuple[dict[str, int], int] = ({}, 0)
+        since = moved = time.monotonic()
+        while left := self.open_jobs():
+            now = time.monotonic()
+            if (left, self.work_done()) != still:
+                still, since = (left, self.work_done()), now
+            elif now - since > seconds:
+                break
+            elif now - max(since, moved) > 1.5 and "queued" not in left and self.all_abandoned():
                 clock.advance(self.redis, 600)
-                since = time.monotonic()
+                moved = now
             time.sleep(0.1)
         return left
 

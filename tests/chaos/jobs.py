@@ -11,7 +11,7 @@ from tests.chaos import record
 
 LEASE = 2.0
 RATE, PER = 12, 1.0
-SLOTS = 3
+SLOTS = 2
 WIDE = 5
 # a worker that is killed a thousand times says nothing about the job it had
 STURDY = Quarantine(after=1000, crashes=1000)
@@ -27,7 +27,7 @@ def run(seconds: float, *holds: tuple[str, int]) -> None:
     record.write("start", job.id, run, holds)
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        time.sleep(0.005)
+        time.sleep(0.01)
         record.write("alive", job.id, run, holds)
     record.write("end", job.id, run, holds)
 

@@ -14,39 +14,69 @@ QUEUES = ("high", "low")
 COUNTED = ("accepted", "started", "completed", "failed_attempt", "failed", "retried", "quarantined", "crashed",
            "put_back", "discarded", "duplicate", "gone", "expired", "skipped")  # fmt: skip
 
+_UNREAD = (*(K.of(family, "").encode() for family in ("ten", "minute")), K.static("log").encode())
+
 
 class Look:
     """The places where jobs can be, by id."""
 
     def __init__(self, redis: Any) -> None:
         self.redis = redis
-        self.lists = {q: self._text(redis.lrange(K.of("rq_queue", q), 0, -1)) for q in QUEUES}
-        self.parked = {q: self._zset(K.of("parked", q)) for q in QUEUES}
-        self.scheduled = {q: self._zset(K.of("rq_scheduled", q)) for q in QUEUES}
-        self.waiting = {q: self._zset(K.of("waiting", q)) for q in QUEUES}
-        self.wip = {q: self._zset(K.of("rq_wip", q)) for q in QUEUES}
-        self.leases = {t.decode(): json.loads(raw) for t, raw in redis.hgetall(K.static("leases")).items()}
-        self.ends = self._zset(K.static("lease_ends"))
-        self.running = {j.decode(): t.decode() for j, t in redis.hgetall(K.static("running")).items()}
+        self._all = self._read(redis)
+        self.lists = {q: self._list(K.of("rq_queue", q)) for q in QUEUES}
+        self.parked = {q: self._dict(K.of("parked", q)) for q in QUEUES}
+        self.scheduled = {q: self._dict(K.of("rq_scheduled", q)) for q in QUEUES}
+        self.waiting = {q: self._dict(K.of("waiting", q)) for q in QUEUES}
+        self.wip = {q: self._dict(K.of("rq_wip", q)) for q in QUEUES}
+        self.totals = {q: self._dict(K.of("total", q)) for q in QUEUES}
+        self.leases = {token: json.loads(raw) for token, raw in self._dict(K.static("leases")).items()}
+        self.ends = self._dict(K.static("lease_ends"))
+        self.running = self._dict(K.static("running"))
+        self.pump = self._dict(K.static("pump"))
         self.lines = self._family("line")
         self.holders = self._family("holders")
         self.offers = self._family("offers")
-        self.pump = self._zset(K.static("pump"))
 
     @staticmethod
-    def _text(raw: list[bytes]) -> list[str]:
-        return [item.decode() for item in raw]
+    def _read(redis: Any) -> dict[str, Any]:
+        """Every list, sorted set and hash of the server, in three round trips."""
+        keys = [key for key in redis.scan_iter(count=10_000) if not key.startswith(_UNREAD)]
+        pipeline = redis.pipeline(transaction=False)
+        for key in keys:
+            pipeline.type(key)
+        kinds = pipeline.execute()
+        for key, kind in zip(keys, kinds, strict=True):
+            if kind == b"list":
+                pipeline.lrange(key, 0, -1)
+            elif kind == b"zset":
+                pipeline.zrange(key, 0, -1, withscores=True)
+            else:
+                pipeline.hgetall(key) if kind == b"hash" else pipeline.type(key)
+        found: dict[str, Any] = {}
+        for key, kind, value in zip(keys, kinds, pipeline.execute(), strict=True):
+            if kind == b"list":
+                value = [member.decode() for member in value]
+            elif kind == b"zset":
+                value = {member.decode(): score for member, score in value}
+            elif kind == b"hash":
+                value = {name.decode(): text.decode() for name, text in value.items()}
+            found[key.decode()] = value
+        return found
 
-    def _zset(self, key: str) -> dict[str, float]:
-        return {member.decode(): score for member, score in self.redis.zrange(key, 0, -1, withscores=True)}
+    def _list(self, key: str) -> list[str]:
+        found: list[str] = self._all.get(key, [])
+        return found
+
+    def _dict(self, key: str) -> dict[str, Any]:
+        found: dict[str, Any] = self._all.get(key, {})
+        return found
 
     def _family(self, family: str) -> dict[str, dict[str, float]]:
         head = K.of(family, "")
-        keys = [key.decode() for key in self.redis.scan_iter(head + "*", count=1000)]
-        return {key.removeprefix(head): self._zset(key) for key in keys}
+        return {key.removeprefix(head): value for key, value in self._all.items() if key.startswith(head)}
 
     def weights(self, family: str, instance: str) -> dict[str, int]:
-        return {m.decode(): int(w) for m, w in self.redis.hgetall(K.of(family, instance)).items()}
+        return {member: int(weight) for member, weight in self._dict(K.of(family, instance)).items()}
 
     def offered(self, instance: str, but: str) -> int:
         """Weight offered to others than the job ``but``."""
@@ -54,8 +84,8 @@ class Look:
         return sum(weights.get(job, 1) for job in self.offers.get(instance, {}) if job != but)
 
     def field(self, job: str, name: str) -> str | None:
-        value = self.redis.hget(K.of("rq_job", job), name)
-        return None if value is None else value.decode()
+        found: str | None = self._dict(K.of("rq_job", job)).get(name)
+        return found
 
 
 def check(look: Look, model: Model) -> None:
@@ -66,8 +96,8 @@ def check(look: Look, model: Model) -> None:
     _lines(look)
     totals: Counter[str] = Counter()
     for queue in QUEUES:
-        for event, number in look.redis.hgetall(K.of("total", queue)).items():
-            totals[event.decode()] += int(number)
+        for event, number in look.totals[queue].items():
+            totals[event] += int(number)
     assert {e: totals[e] for e in COUNTED} == {e: model.ledger[e] for e in COUNTED}
 
 
@@ -130,6 +160,8 @@ def _slots(look: Look, model: Model) -> None:
         assert stored.pop("", 0) == sum(weight - 1 for weight in stored.values())
         assert stored.keys() <= offers.keys()
         assert offers.keys() <= model.jobs.keys()
+        running = [job for job in offers if model.jobs[job].state == "running"]
+        assert not running, f"{running} run, and are still offered {instance!r}"
 
 
 def _lines(look: Look) -> None:
