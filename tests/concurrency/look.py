@@ -59,7 +59,7 @@ class Look:
             elif kind == b"zset":
                 value = {member.decode(): score for member, score in value}
             elif kind == b"hash":
-                value = {name.decode(): text.decode() for name, text in value.items()}
+                value = {name.decode(): text.decode(errors="replace") for name, text in value.items()}
             found[key.decode()] = value
         return found
 

@@ -11,10 +11,7 @@ import redis as redis_py
 
 from queueops.rdb.doors import Empty
 from queueops.rdb.scripts import run
-from tests.chaos.harness import Town
-from tests.concurrency import jobs
 from tests.scripts.kit import Doors, K, claim
-from tests.support import eventually
 
 
 def limit(doors: Doors, control: dict[str, Any], number: int) -> int:
@@ -110,28 +107,6 @@ def test_c15_a_tenant_with_two_thousand_waiting_jobs_stands_in_nobodys_way(doors
     # the original wait is kept, and is what an operator sees
     assert doors.redis.zcard(K.of("waiting", "default")) == 1999
     assert doors.redis.zcard(K.of("parked", "default")) == 1999
-
-
-def test_c15_idle_workers_before_a_wall_of_parked_jobs_cost_next_to_nothing(town: Town) -> None:
-    town.spawn("fork")
-    holder = town.enqueue(jobs.hold, "a", 60)
-    eventually(lambda: town.lines("start", holder.id), 20, "the lock is held")
-    for _ in range(300):
-        town.enqueue(jobs.hold, "a", 0.0)
-    town.spawn("fork", 2)
-    eventually(lambda: town.redis.zcard(town.keys.of("parked", "default")) == 300, 30, "all are parked")
-
-    def calls() -> int:
-        stats = town.redis.info("commandstats")
-        return sum(stats.get(f"cmdstat_{name}", {}).get("calls", 0) for name in ("evalsha", "eval", "blpop"))
-
-    time.sleep(2.0)
-    before, since = calls(), time.monotonic()
-    time.sleep(4.0)
-    a_second = (calls() - before) / (time.monotonic() - since)
-    renewals = 3 / jobs.LEASE
-    assert a_second < 2 * 5 + renewals + 1
-    assert len(town.lines("start")) == 1
 
 
 def test_c16_a_lowered_limit_evicts_nobody_and_a_raised_one_lets_in_at_once(doors: Doors, clock: Any) -> None:

@@ -1,4 +1,4 @@
-"""FIELD_CASES.md C01, C18, C28, C38: what dies, in real processes, with leases of one second."""
+"""FIELD_CASES.md C01, C15, C18, C19, C28, C38: real processes, most of which die; leases of one second."""
 
 from __future__ import annotations
 
@@ -185,3 +185,25 @@ def test_c19_a_waiter_starts_as_soon_as_the_holder_ends(town: Town) -> None:
     gaps = [later.at - earlier.at for earlier, later in pairwise(town.lines("end"))]
     assert max(gaps) < 5e9
     assert judge.totals(town.redis, town.keys)["completed"] == 60
+
+
+def test_c15_idle_workers_before_a_wall_of_parked_jobs_cost_next_to_nothing(town: Town) -> None:
+    town.spawn("fork")
+    holder = town.enqueue(jobs.hold, "a", 60)
+    eventually(lambda: town.lines("start", holder.id), 20, "the lock is held")
+    for _ in range(300):
+        town.enqueue(jobs.hold, "a", 0.0)
+    town.spawn("fork", 2)
+    eventually(lambda: town.redis.zcard(town.keys.of("parked", "default")) == 300, 30, "all are parked")
+
+    def calls() -> int:
+        stats = town.redis.info("commandstats")
+        return sum(stats.get(f"cmdstat_{name}", {}).get("calls", 0) for name in ("evalsha", "eval", "blpop"))
+
+    time.sleep(2.0)
+    before, since = calls(), time.monotonic()
+    time.sleep(4.0)
+    a_second = (calls() - before) / (time.monotonic() - since)
+    renewals = 3 / jobs.LEASE
+    assert a_second < 2 * 5 + renewals + 1
+    assert len(town.lines("start")) == 1
