@@ -110,7 +110,7 @@ def test_pause_and_resume_from_the_page(open_page: Open, stage: Publish, redis: 
     page.reload()
     page.locator("#banner").get_by_role("button", name="Resume").click()
     page.locator("#d-lift").get_by_label("Reason").fill("done")
-    page.locator("#d-lift").get_by_role("button", name="Lift").click()
+    page.locator("#d-lift").get_by_role("button", name="Resume").click()
     page.locator(".toast", has_text="Resumed default").wait_for()
     assert not redis.hexists(conf.keys.static("paused"), "q:default")
 

@@ -212,9 +212,10 @@ def test_full_controls_and_waiting_jobs(redis: Any, mirrored: Server, keys: Keys
     redis.hset(keys.static("overrides"), "S:c", json.dumps({"limit": 1, "until": 0}))
     for instance in (f"L:a{SEP}1", f"S:b{SEP}", f"S:c{SEP}"):
         redis.zadd(keys.of("holders", instance), {"t": 4e15})
+        redis.zadd(keys.of("line", instance), {"p1": 1})
     redis.zadd(keys.of("parked", "q"), {"p1": 1, "p2": 2})
     made = snapshot(mirrored)
-    # the lock, and the semaphore whose limit was lowered to 1
+    # somebody waits for each; full are the lock, and the semaphore whose limit was lowered to 1
     assert made["controls"]["full"] == 2
     assert made["controls"]["waiting"] == 2
 
