@@ -103,6 +103,7 @@ JOB_FIELDS = {
     "claims": "qo_claims",  # JSON list of claims (middleware.claims)
     "func": "qo_func",  # dotted name
     "policy": "qo_policy",  # JSON {after, crashes}: the quarantine rule
+    "uncounted": "qo_uncounted",  # saved by RQ itself and not yet counted as accepted; whoever counts it takes it off
     # written by Lua only: never part of Job.to_dict
     "since": "qo_since",  # waiting since (µs)
     "token": "qo_token",  # token of the newest execution

@@ -42,6 +42,8 @@ class Job(RQJob):
     attempt: int = 0
     fresh: bool = False
     """Made here and not yet through the enqueue door."""
+    uncounted: bool = False
+    """About to be saved by RQ itself, and counted after that."""
     status_is_recorded: bool = False
     delay: float | None = None
     """Seconds from the store's now, where a delay was given rather than a time."""
@@ -65,6 +67,8 @@ class Job(RQJob):
             fields[JOB_FIELDS["claims"]] = self.claims_text
             fields[JOB_FIELDS["func"]] = self.function
             fields[JOB_FIELDS["policy"]] = self.policy_text
+        if self.uncounted:
+            fields[JOB_FIELDS["uncounted"]] = 1
         return fields
 
     def restore(self, raw_data: Any) -> Any:

@@ -58,6 +58,7 @@ class Queue(DjangoRQ):
         """
         fresh = getattr(job, "fresh", False)
         if not fresh or job._dependency_ids or job.has_rate_limit:
+            job.uncounted = fresh
             job = super().enqueue_job(job, pipeline=pipeline, at_front=at_front, unique=unique)
             if fresh and job.get_status(refresh=False) in (
                 JobStatus.DEFERRED,
@@ -73,10 +74,10 @@ class Queue(DjangoRQ):
         return self._enqueue_job(job, pipeline=pipeline, at_front=at_front, unique=unique)
 
     def _accept(self, job: Job, pipeline: Pipeline | None) -> None:
-        """Count a job that RQ itself has saved."""
+        """Count a job that RQ itself has saved. If this process dies before that, the claim door counts it."""
         if not job.fresh:
             return
-        job.fresh = False
+        job.fresh = job.uncounted = False
         doors.enqueue(
             pipeline if pipeline is not None else self.connection,
             mode="deferred",

@@ -120,6 +120,9 @@ def _call(dice: random.Random) -> Callable[[str], Any]:
         lambda i: queue.enqueue(jobs.shaky, seconds, job_id=i, retry=Retry(max=3, interval=weight - 1)),
         lambda i: queue.enqueue(jobs.doomed, seconds, job_id=i),
         lambda i: queue.enqueue(jobs.free, seconds, job_id=i, result_ttl=dice.choice((0, 500, -1))),
+        lambda i: queue.enqueue(
+            jobs.free, 0.0, job_id=i, depends_on=queue.enqueue(jobs.locked, key, seconds, job_id=f"{i}p")
+        ),
         lambda i: queue.enqueue_in(soon, jobs.locked, key, seconds, job_id=i),
     )
     return dice.choice(ways)

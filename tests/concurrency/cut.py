@@ -1,4 +1,4 @@
-"""A proxy before a Redis server that loses answers: the server has acted, its client never learns of it."""
+"""A proxy before a Redis server that loses answers (the server has acted, its client never learns) or requests."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from redis.retry import Retry
 
 
 class Cutter:
-    """Counts the answers that pass; closes the connection instead of passing on number ``cut`` (from 1)."""
+    """Counts the answers and requests that pass; closes the connection instead of passing on number ``cut`` (from 1)
+    of the answers, or ``stop`` of the requests and all after it, as if the client had died before it.
+    """
 
     def __init__(self, server_url: str, path: Path) -> None:
-        self.path, self.cut, self.answers = path, 0, 0
+        self.path, self.cut, self.answers, self.stop, self.requests = path, 0, 0, 0, 0
         self._server = server_url.removeprefix("unix://").partition("?")[0]
         self._lock = threading.Lock()
         self._listener = socket.socket(socket.AF_UNIX)
@@ -34,9 +36,9 @@ class Cutter:
         retry = Retry(ConstantBackoff(0.01), 3 if resend else 0)
         return redis_py.Redis.from_url(self.url, retry=retry, driver_info=None)
 
-    def arm(self, cut: int) -> None:
+    def arm(self, cut: int = 0, stop: int = 0) -> None:
         with self._lock:
-            self.cut, self.answers = cut, 0
+            self.cut, self.stop, self.answers, self.requests = cut, stop, 0, 0
 
     def close(self) -> None:
         self._listener.close()
@@ -52,7 +54,12 @@ class Cutter:
 
     def _up(self, client: socket.socket, server: socket.socket) -> None:
         with contextlib.suppress(OSError), client, server:
-            while data := client.recv(1 << 16):
+            while data := client.recv(1 << 20):
+                with self._lock:
+                    self.requests += 1
+                    dead = 0 < self.stop <= self.requests
+                if dead:
+                    break
                 server.sendall(data)
             server.shutdown(socket.SHUT_RDWR)
 

@@ -63,7 +63,7 @@ local adopt_flag = 0
 local function consider(queue, id)
   local key, list = K.rq_job .. id, K.rq_queue .. queue
   local got = redis.pcall('HMGET', key, 'status', F.func, F.claims, F.since, 'enqueued_at', 'timeout', F.policy, F.error,
-    F.parked, F.crashes, F.crash_at, F.quarantined, F.attempts, F.failures, F.parkings)
+    F.parked, F.crashes, F.crash_at, F.quarantined, F.attempts, F.failures, F.parkings, F.uncounted)
   if got.err then
     redis.call('LPOP', list)
     log('job.undecodable', {job = id, q = queue, why = 'its key does not hold a job'})
@@ -105,6 +105,7 @@ local function consider(queue, id)
     quarantine_job(id, queue, func, 'undecodable', broken)
     return 'next'
   end
+  if got[16] and redis.call('HDEL', key, F.uncounted) == 1 then count(queue, func, 'accepted') end
   if got[12] then leave_quarantine(id, queue) end
   if got[9] then unpark(id, queue, got[9]) end
   local since = math.min(num(got[4]) or iso_us(got[5]) or NOW, NOW)

@@ -12,7 +12,7 @@ redis.call('SET', K.touched, 1)
 local mode, id, queue, front, due, func, ttl, unique = unpack(ARGV, 1, 8)
 local key = K.rq_job .. id
 if mode == 'deferred' then
-  count(queue, func, 'accepted')
+  if redis.call('HDEL', key, F.uncounted) == 1 then count(queue, func, 'accepted') end
   redis.call('ZADD', K.queues, int(NOW), queue)
   return {'OK', 0}
 end

@@ -18,6 +18,7 @@ if got[4] then
   redis.call('SADD', K.quarantine_todo, id)
 end
 if not open[got[1] or ''] or redis.call('HEXISTS', K.running, id) == 1 then return 0 end
+if redis.call('HDEL', key, F.uncounted) == 1 then count(queue, got[2] or '', 'accepted') end
 count(queue, got[2] or '', event)
 log('job.' .. event, {job = id, f = got[2], q = queue})
 return 1
