@@ -19,7 +19,7 @@ import redis as redis_py
 
 from queueops.rdb.keys import Keys
 from queueops.rq import Queue
-from queueops.supervise.embedded import Server
+from queueops.supervise.embedded import Server, socket_path
 from queueops.supervise.family import tie_to_parent
 from queueops.testing import clock
 from tests.chaos import judge, record
@@ -65,12 +65,13 @@ class Town:
     def __enter__(self) -> Town:
         self.server = StrictServer(self.home / "redis")
         self.server.start()
-        self.redis = redis_py.Redis.from_url(self.server.url)
+        self._point_to(self.server)
+        self.redis = redis_py.Redis.from_url(self.url)
         self.record_path = self.home / "record"
         self.log_path = self.home / "log"
         self.env = {
             **os.environ,
-            "REDIS_URL": self.server.url,
+            "REDIS_URL": self.url,
             "DATABASE_URL": f"sqlite:///{self.home / 'db.sqlite3'}",
             "DJANGO_SETTINGS_MODULE": "tests.chaos.settings",
             "QUEUEOPS_STATE_DIR": str(self.home),
@@ -145,6 +146,22 @@ class Town:
         for process in self.of(*kinds):
             self._kill_pid(process.pid)
             self.processes.remove(process)
+
+    @property
+    def url(self) -> str:
+        """The address that all processes have, whichever server is behind it."""
+        return f"unix://{self.home / 'current.sock'}?db=0"
+
+    def _point_to(self, server: Server) -> None:
+        new = self.home / "new.sock"
+        new.symlink_to(socket_path(server.directory))
+        new.replace(self.home / "current.sock")
+
+    def fail_over(self, replica: Server) -> None:
+        """The primary dies, and everybody finds the replica in its place."""
+        self.server.kill()
+        self._point_to(replica)
+        self.server = replica
 
     def reset(self) -> None:
         """Nothing runs, nothing is stored, nothing is written down."""
