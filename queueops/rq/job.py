@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from redis.client import Pipeline
 from rq.job import Job as RQJob
 from rq.job import JobStatus
 from rq.serializers import PickleSerializer
+from rq.utils import str_to_date
 
 from queueops.middleware import encode_claims
 from queueops.middleware.registry import JobControls
@@ -31,6 +33,18 @@ class _Pickle:
 
 
 _PICKLE = _Pickle()
+
+
+_TIMES = {n.encode(): n for n in ("created_at", "enqueued_at", "started_at", "ended_at", "last_heartbeat")}
+
+
+def _time(text: bytes) -> datetime:
+    """As RQ reads it, at a tenth of the cost. Raises ``ValueError``."""
+    try:
+        at = datetime.fromisoformat(text.decode())
+    except ValueError:
+        return str_to_date(text)
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 class Job(RQJob):
@@ -72,7 +86,11 @@ class Job(RQJob):
         return fields
 
     def restore(self, raw_data: Any) -> Any:
-        super().restore({name: value for name, value in raw_data.items() if not name.startswith(b"qo_")})
+        others = {n: v for n, v in raw_data.items() if n not in _TIMES and not n.startswith(b"qo_")}
+        super().restore(others)
+        for name, attribute in _TIMES.items():
+            if raw_data.get(name):
+                setattr(self, attribute, _time(raw_data[name]))
         self.stored = raw_data
 
         def text(name: str) -> str | None:

@@ -18,6 +18,7 @@ from queueops.rdb import doors
 from queueops.rdb.scripts import SILENT
 from queueops.rq.execution import CurrentExecution, executing
 from queueops.rq.fingerprint import fingerprint
+from queueops.rq.finish import plain_success, saved_by_rq
 from queueops.rq.recorder import recording, trimmed
 
 
@@ -59,6 +60,7 @@ class Settling(BaseWorker):
     """What was recorded for the newest run, as far as this process knows."""
     _error: dict[str, str] = {}
     _dependents = True
+    _before: tuple[Any, ...] = ()
 
     def perform(self, job: Any, queue: Any, execution: Any) -> bool:
         """Run the job and record its outcome. Raises ``LeaseLost`` or ``SettleFailed``; nothing else but exits."""
@@ -66,6 +68,7 @@ class Settling(BaseWorker):
         try:
             self.prepare_job_execution(job)
             job.started_at = now()
+            self._before = saved_by_rq(job)
             timeout = job.timeout or self.queue_class.DEFAULT_TIMEOUT
             with executing(self.current), self.death_penalty_class(timeout, JobTimeoutException, job_id=job.id):
                 value = self._run(job)
@@ -108,6 +111,15 @@ class Settling(BaseWorker):
         repeats, intervals = job.repeats_left, job.repeat_intervals
         options = {"repeats": int(bool(repeats and repeats > 0))}
         try:
+            commands = plain_success(self, job, execution, self._before)
+            if commands is not None:
+                self._settle("completed", commands=commands, guard=1, **options)
+                self.executions.pop(execution.id, None)
+                what = f"{job.description} job" if self.log_job_description else f"job {job.id}"
+                self.log.info(
+                    "Successfully completed %s in %ss on worker %s", what, job.ended_at - job.started_at, self.name
+                )
+                return
             with recording(self, job, lambda commands: self._replay(job, "completed", commands, guard=1, **options)):
                 super().handle_job_success(job, queue, started_job_registry, execution)
         except _HasDependents:
