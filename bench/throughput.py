@@ -22,10 +22,10 @@ BUDGETS = {
 
 def lines(lab: Lab) -> Iterator[Line]:
     """Enqueue, in-process and forking rates on one CPU and across two."""
-    repetitions = 3 if lab.quick else 7
+    repetitions = 3 if lab.quick else 5
 
     def enqueue(side: Side, cpu: int | None) -> float:
-        count = 300 if lab.quick else 1000
+        count = 200 if lab.quick else 600
         lab.clean().close()
         return count / lab.apart(_enqueue, lab.url, side, count, cpu=cpu)
 
@@ -39,8 +39,8 @@ def lines(lab: Lab) -> Iterator[Line]:
 
     kinds = {
         "enqueue": (enqueue, "jobs/s"),
-        "in-process": (run(False, 100 if lab.quick else 400), "jobs/s"),
-        "forking": (run(True, 40 if lab.quick else 100), "jobs/s"),
+        "in-process": (run(False, 100 if lab.quick else 250), "jobs/s"),
+        "forking": (run(True, 25 if lab.quick else 60), "jobs/s"),
     }
     for kind, (measure, unit) in kinds.items():
         for place, cpu in lab.places.items():

@@ -22,6 +22,7 @@ MOST = 6.0
 
 
 @pytest.mark.chaos
+@pytest.mark.timeout(300 + 5 * KILLS)
 def test_nothing_is_lost_or_exceeded_whatever_is_killed(town: Callable[..., Town]) -> None:
     dice = random.Random(SEED)
     here = town(fork=3, simple=1, monitor=1, producer=1, stranger=1)
