@@ -16,8 +16,8 @@ from bench.trips import counts
 _SMALL = "return redis.call('GET', ARGV[1])"
 
 
-def compare(url: str, count: int, repetitions: int) -> tuple[list[float], list[float]]:
-    """Rates of (acquire + release) and of two bare calls, interleaved, per second."""
+def compare(url: str, count: int, repetitions: int) -> tuple[list[float], list[float], list[float]]:
+    """Rates of (acquire + release), of two bare calls and of redis-py's own lock, interleaved, per second."""
     from queueops.primitives import Semaphore
 
     connection = redis.Redis.from_url(url)
@@ -33,10 +33,15 @@ def compare(url: str, count: int, repetitions: int) -> tuple[list[float], list[f
         connection.evalsha(sha, 0, "nothing")
         connection.evalsha(sha, 0, "nothing")
 
-    rates: tuple[list[float], list[float]] = ([], [])
+    def peer() -> None:
+        lock = connection.lock("bench-peer", timeout=30)
+        assert lock.acquire(blocking=False)
+        lock.release()
+
+    rates: tuple[list[float], list[float], list[float]] = ([], [], [])
     ours()
     for _ in range(repetitions):
-        for values, call in zip(rates, (ours, bare), strict=True):
+        for values, call in zip(rates, (ours, bare, peer), strict=True):
             start = time.perf_counter()
             for _ in range(count):
                 call()
@@ -64,8 +69,10 @@ def lines(lab: Lab) -> Iterator[Line]:
     count, repetitions = (200, 5) if lab.quick else (1000, 9)
     for place, cpu in lab.places.items():
         lab.clean().close()
-        ours, bare = lab.apart(compare, lab.url, count, repetitions, cpu=cpu)
+        ours, bare, peer = lab.apart(compare, lab.url, count, repetitions, cpu=cpu)
         figure = f"{statistics.median(ours):,.0f}/s (two bare EVALSHA {statistics.median(bare):,.0f}/s)"
         yield at_least(f"a primitive's acquire + release, {place}", figure, median_ratio(ours, bare), 0.9)
+        figure = f"{statistics.median(ours):,.0f}/s (redis-py's Lock {statistics.median(peer):,.0f}/s)"
+        yield at_least(f"the same against redis-py's Lock, {place}", figure, median_ratio(ours, peer), None)
     trips = refusal_trips(lab)
     yield at_most("a primitive's refusal", f"{trips:.2f} round trips", trips, 1.0, "1")

@@ -22,7 +22,6 @@ from redis.exceptions import (
 
 from queueops.conf import conf
 from queueops.rdb.keys import Keys, lua_literals
-from queueops.rdb.lean import lean
 
 SCHEMA = 1
 """Number of the key layout. A script refuses a newer one and, from the second layout on, reads the previous one."""
@@ -104,7 +103,7 @@ def _build(name: str, prefix: str, log_length: int, after: int, crashes: int, cl
         "clock": "true" if clock else "false",
     }
     # Literals, as with the keys: a table would be built anew for each call.
-    body = _CONSTANT.sub(lambda match: constants[match.group(1)], lean(resolve(name)))
+    body = _CONSTANT.sub(lambda match: constants[match.group(1)], resolve(name))
     source = lua_literals(Keys(prefix), body)
     return Script(source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest())
 
