@@ -10,103 +10,9 @@ import pytest
 
 from queueops.rdb.client import Server
 from queueops.rdb.keys import SEP, Keys
-from queueops.telemetry import changelog, controls, flow, functions, quarantine, workers
-from queueops.telemetry.changelog import LogFilter
+from queueops.telemetry import controls, functions, workers
 
 US = 1_000_000
-
-
-def log(redis: Any, keys: Keys, n: int, **fields: str) -> None:
-    pipe = redis.pipeline()
-    for i in range(n):
-        pipe.xadd(keys.static("log"), {"e": "job.started", "job": f"j{i}", **fields}, id=f"{1000 + i}-0")
-    pipe.execute()
-
-
-def test_changelog_pages_do_not_overlap(redis: Any, server: Server, keys: Keys) -> None:
-    log(redis, keys, 250)
-    seen: list[str] = []
-    before = None
-    while True:
-        page = changelog.page(server, before=before, size=100)
-        seen += [row.job for row in page.rows]
-        before = page.next
-        if before is None:
-            break
-    assert seen == [f"j{i}" for i in reversed(range(250))]
-
-
-def test_changelog_page_that_fits_exactly_has_no_next(redis: Any, server: Server, keys: Keys) -> None:
-    log(redis, keys, 100)
-    assert changelog.page(server, size=100).next is None
-
-
-def test_changelog_filter_is_bounded_and_says_so(redis: Any, server: Server, keys: Keys) -> None:
-    log(redis, keys, 10_050)
-    redis.xadd(keys.static("log"), {"e": "queue.paused", "q": "needle"}, id="900000-0")
-    server.connection.trips = 0
-    found = changelog.page(server, wanted=LogFilter(queue="needle"))
-    assert server.connection.trips <= 3
-    assert [row.queue for row in found.rows] == ["needle"]
-    assert (found.scanned, found.cut) == (10_000, True)
-    rest = changelog.page(server, before=found.next, wanted=LogFilter(queue="needle"))
-    assert (rest.rows, rest.next, rest.cut) == ((), None, False)
-
-
-@pytest.mark.parametrize(
-    ("wanted", "hits"),
-    [
-        (LogFilter(event="lock"), 1),
-        (LogFilter(event="lock.acquired"), 1),
-        (LogFilter(event="loc"), 0),
-        (LogFilter(control="L:book"), 1),
-        (LogFilter(text="BECAUSE"), 1),
-        (LogFilter(actor="kim"), 1),
-        (LogFilter(job="j"), 2),
-        (LogFilter(), 3),
-    ],
-)
-def test_changelog_filters(wanted: LogFilter, hits: int, redis: Any, server: Server, keys: Keys) -> None:
-    redis.xadd(keys.static("log"), {"e": "lock.acquired", "c": f"L:book{SEP}7", "job": "j", "t": "abc"})
-    redis.xadd(keys.static("log"), {"e": "job.parked", "job": "j", "why": "because <b>"})
-    redis.xadd(keys.static("log"), {"e": "queue.paused", "by": "kim", b"\xff": b"\xfe"})
-    assert len(changelog.page(server, wanted=wanted).rows) == hits
-
-
-@pytest.mark.parametrize("before", ["", "x", "1-", "+", "-", "9" * 40, "1-0 COUNT"])
-def test_a_bad_id_shows_the_newest(before: str, redis: Any, server: Server, keys: Keys) -> None:
-    log(redis, keys, 3)
-    assert len(changelog.page(server, before=before).rows) == 3
-
-
-def test_newer_entries_in_order(redis: Any, server: Server, keys: Keys) -> None:
-    log(redis, keys, 5)
-    assert [row.job for row in changelog.newer(server, "1002-0")] == ["j3", "j4"]
-    assert changelog.newer(server, "nonsense") == ()
-
-
-def test_quarantine_pages_across_queues(redis: Any, server: Server, keys: Keys) -> None:
-    redis.zadd(keys.static("queues"), {"a": 1, "b": 1})
-    at = 1_700_000_000 * US
-    for i in range(150):
-        queue = "ab"[i % 2]
-        # pairs share one µs
-        redis.zadd(keys.of("quarantined", queue), {f"j{i:03}": at + i // 2})
-        redis.hset(keys.static("quarantine_info"), f"j{i:03}", json.dumps({"reason": f"r{i}", "attempts": 3}))
-    server.connection.trips = 0
-    first = quarantine.page(server, size=100)
-    assert server.connection.trips == 3
-    second = quarantine.page(server, size=100, after=first.next)
-    jobs = [row.job for row in first.rows + second.rows]
-    assert jobs == [f"j{i:03}" for i in reversed(range(150))]
-    assert second.next is None
-    assert first.counts == {"a": 75, "b": 75}
-    assert (first.rows[0].reason, first.rows[0].intact) == ("r149", False)
-    assert [row.queue for row in quarantine.page(server, queue="a", size=1).rows] == ["a"]
-
-
-def test_quarantine_page_of_nothing(server: Server) -> None:
-    assert quarantine.page(server, after="bad cursor").rows == ()
 
 
 def test_control_pages_and_search(redis: Any, server: Server, keys: Keys) -> None:
@@ -217,23 +123,6 @@ def test_functions_of_a_queue(redis: Any, server: Server, keys: Keys, now: Calla
     assert page.rows[0].counts["completed"] >= 5
     assert page.rows[0].counts["woken"] >= 1
     assert page.rows[0].ran.mean == pytest.approx(1.0)
-
-
-def test_flow_of_a_queue(redis: Any, mirrored: Server, keys: Keys, now: Callable[[], int]) -> None:
-    redis.set(keys.static("counting_since"), now() - 1800 * US)
-    ten = now() // US // 10 * 10
-    redis.hset(
-        keys.of("ten", str(ten - 120)), mapping={f"q{SEP}accepted": 4, f"q{SEP}completed": 3, f"q{SEP}failed": 1}
-    )
-    mirrored.connection.trips = 0
-    got = flow.flow(mirrored, "q")
-    assert mirrored.connection.trips == 2
-    assert sum(v or 0 for v in got.inflow.values) == 4
-    assert sum(v or 0 for v in got.left.values) == 4
-    assert sum(v or 0 for v in got.failed.values) == 1
-    assert got.inflow.values[0] is None
-    assert got.inflow.values[-1] == 0
-    assert len(got.events["completed"].values) == 60
 
 
 def test_a_worker_that_signed_off_is_not_silent(redis: Any, server: Server, keys: Keys, now: Callable[[], int]) -> None:
