@@ -118,6 +118,8 @@ OPTIONS: dict[str, Option] = {
     "LEASE": Option(30.0, _seconds(1, 86400), "s that a running job stays ours without a sign of life"),
     "POLL": Option(0.8, _seconds(0.05, 60), "s after which an idle worker looks for jobs that rang no bell"),
     "CHANGELOG_LENGTH": Option(10_000, _whole(0, 1_000_000), "events kept in the changelog; 0: off"),
+    "LOCK_HISTORY": Option(50, _whole(0, 1_000), "newest events kept of each lock, semaphore and rate; 0: off"),
+    "LOCK_HISTORY_KEPT": Option(3600.0, _seconds(60, 30 * 86400), "s that a lock's history outlives its newest event"),
     "QUARANTINE": Option({}, _quarantine, "the rule for jobs that declare none: after (failures), crashes"),
     "QUEUES": Option({}, _queues, "queue -> {max_age: s}: its service level"),
     "CONTROLS": Option({}, _controls, "function or queue:NAME -> list of middleware, for code that is not decorated"),
@@ -135,6 +137,8 @@ class Conf:
     LEASE: float
     POLL: float
     CHANGELOG_LENGTH: int
+    LOCK_HISTORY: int
+    LOCK_HISTORY_KEPT: float
     QUARANTINE: dict[str, int]
     QUEUES: dict[str, dict[str, Any]]
     CONTROLS: dict[str, Any]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from queueops.operations.protocol import Change
     from queueops.operations.releases import Released, release
     from queueops.operations.selection import Selection
+    from queueops.operations.workers import WorkerChange, quiet, stop_job, stop_worker, unquiet
 
 _PLACES = {
     "BulkResult": "operations.batches",
@@ -28,17 +29,22 @@ _PLACES = {
     "Released": "operations.releases",
     "Selection": "operations.selection",
     "UnknownName": "operations.errors",
+    "WorkerChange": "operations.workers",
     "discard": "operations.bulk",
     "explain": "diagnosis.explain",
     "isolate": "operations.isolations",
     "limit": "operations.limits",
     "pause": "operations.pauses",
     "quarantine": "operations.bulk",
+    "quiet": "operations.workers",
     "release": "operations.releases",
     "replay": "operations.bulk",
     "requeue": "operations.bulk",
     "resume": "operations.pauses",
+    "stop_job": "operations.workers",
+    "stop_worker": "operations.workers",
     "unisolate": "operations.isolations",
+    "unquiet": "operations.workers",
 }
 
 __all__ = [
@@ -49,17 +55,22 @@ __all__ = [
     "Released",
     "Selection",
     "UnknownName",
+    "WorkerChange",
     "discard",
     "explain",
     "isolate",
     "limit",
     "pause",
     "quarantine",
+    "quiet",
     "release",
     "replay",
     "requeue",
     "resume",
+    "stop_job",
+    "stop_worker",
     "unisolate",
+    "unquiet",
 ]
 
 

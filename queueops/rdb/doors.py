@@ -56,7 +56,8 @@ class Empty:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """No claim was made: ``why`` is SUSPENDED (RQ's own) or MIRROR_MISSING (rebuild it, then ask again)."""
+    """No claim was made: ``why`` is SUSPENDED (RQ's own), QUIET (an operator said so)
+    or MIRROR_MISSING (rebuild it, then ask again)."""
 
     why: str
 

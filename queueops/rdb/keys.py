@@ -39,6 +39,7 @@ STATIC = {
     "again": "again",  # hash: job id seen on a queue while its lease was live -> queue
     "renewed_call": "renewed_call",  # set: those of them that plain RQ enqueued anew, with a call of their own
     "expiring": "expiring",  # zset: open job with a ttl -> when its hash expires (µs)
+    "quiet": "quiet",  # hash: worker that is to start nothing new -> JSON {by, reason, at (µs, text)}
     "served": "served",  # hash: queue -> last claim (µs)
     "queues": "queues",  # zset: queue that queueops has seen -> last activity (µs)
     "functions": "functions",  # zset: "<queue>␟<function>" -> last activity (µs)
@@ -73,6 +74,7 @@ FAMILIES = {
     "callers": "c:",  # zset c:<instance>: token of a process that waits for it (primitives) -> waiting since (µs)
     "callers_claim": "cc:",  # string cc:<instance>: JSON claim that the callers share
     "callers_seen": "cs:",  # zset cs:<instance>: the same token -> last sign of life (µs)
+    "history": "hist:",  # stream hist:<instance>: its newest events, as in the changelog; ends some time after the last
     "rate": "r:",  # hash r:<instance>: state of the window and bucket strategies
     "parked": "p:",  # zset p:<queue>: job id -> when it is looked at again by itself (µs)
     "waiting": "wait:",  # zset wait:<queue>: open job that could run by now -> waiting since (µs)

@@ -93,11 +93,15 @@ def resolve(name: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _build(name: str, prefix: str, log_length: int, after: int, crashes: int, clock: bool) -> Script:
+def _build(
+    name: str, prefix: str, log_length: int, history: int, kept: float, after: int, crashes: int, clock: bool
+) -> Script:
     constants = {
         "schema": f"'{SCHEMA}'",
         "offer": str(OFFER),
         "log_length": str(log_length),
+        "history_length": str(history),
+        "history_ms": str(round(kept * 1000)),
         "after": str(after),
         "crashes": str(crashes),
         "clock": "true" if clock else "false",
@@ -111,7 +115,9 @@ def _build(name: str, prefix: str, log_length: int, after: int, crashes: int, cl
 def script(name: str) -> Script:
     """The script as it runs under the settings in force."""
     rule = conf.QUARANTINE
-    return _build(name, conf.PREFIX, conf.CHANGELOG_LENGTH, rule["after"], rule["crashes"], movable_clock)
+    history, kept = conf.LOCK_HISTORY, conf.LOCK_HISTORY_KEPT
+    length, after, crashes = conf.CHANGELOG_LENGTH, rule["after"], rule["crashes"]
+    return _build(name, conf.PREFIX, length, history, kept, after, crashes, movable_clock)
 
 
 def run(connection: Any, name: str, *args: Any) -> Any:

@@ -119,7 +119,7 @@ class Claiming(Settling):
                 mirror.rebuild(Server(names[0], self.connection, names))
                 continue
             if not idle:
-                self.log.info("Worker %s: suspended in burst mode, exiting", self.name)
+                self.log.info("Worker %s: %s in burst mode, exiting", self.name, answer.why.lower())
                 raise StopRequested
             return None
 

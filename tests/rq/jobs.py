@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import Any
 
-from rq import Retry
+from rq import Retry, get_current_job
 
 from queueops import (
     Discard,
@@ -91,3 +92,12 @@ def on_failure(job: Any, connection: Any, kind: Any, value: Any, traceback: Any)
 
 def odd_words() -> None:
     raise Discard("\ud800" + "x" * 100_000)
+
+
+def wait_for_ever() -> None:
+    signal.pause()
+
+
+def wait_for_key(key: str) -> None:
+    """Until somebody pushes to the list."""
+    get_current_job().connection.blpop([key], timeout=60)

@@ -3,7 +3,7 @@
 --       client time (ISO), client time (s)
 -- Returns {'JOB', id, queue, adopt (0|1), again (0|1), field, value, ...} | {'EMPTY', wait (µs, -1: no due time), parked, more to
 --       look at (0|1): ask again at once}
---       | {'SUSPENDED'} | {'MIRROR_MISSING'}
+--       | {'SUSPENDED'} | {'QUIET'} | {'MIRROR_MISSING'}
 -- Events: job.started, .parked, .quarantined, .skipped, .gone, .expired; *.acquired; those of includes/due
 --- include door
 local worker, token, previous, queues = ARGV[1], ARGV[2], ARGV[3], cjson.decode(ARGV[4])
@@ -42,6 +42,16 @@ unidle(worker)
 if gate[3] then
   alive('suspended')
   return {'SUSPENDED'}
+end
+
+-- told to start nothing new: it registers for no bell, and others have its turn
+if redis.call('HEXISTS', K.quiet, worker) == 1 then
+  alive('idle')
+  if redis.call('GET', K.keeper) == worker then redis.call('DEL', K.keeper) end
+  for _, queue in ipairs(queues) do
+    if not paused_queue(queue) and redis.call('LLEN', K.rq_queue .. queue) > 0 and ring(queue) then break end
+  end
+  return {'QUIET'}
 end
 
 -- µs of RQ's ISO text (UTC); for jobs of plain RQ, which carry no waiting_since

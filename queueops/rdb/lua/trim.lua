@@ -13,6 +13,7 @@ local silent = redis.call('ZRANGEBYSCORE', K.workers, '-inf', int(NOW - ARGV[3])
 for _, worker in ipairs(silent) do
   unidle(worker)
   redis.call('ZREM', K.workers, worker)
+  redis.call('HDEL', K.quiet, worker)
 end
 for _, key in ipairs({K.queues, K.functions}) do
   redis.call('ZREMRANGEBYSCORE', key, '-inf', int(NOW - ARGV[4]))

@@ -1,8 +1,10 @@
--- log(event, fields): one line of the changelog; a length of 0 switches it off. A long one is capped in whole nodes
--- of 100 entries: to cut exactly one entry for each new one costs half as much again.
+-- log(event, fields): one line of the changelog, and of the history of the control instance in fields.c, which a busier
+-- one cannot push out. A length of 0 switches either off. A long changelog is capped in whole nodes of 100 entries: to
+-- cut exactly one entry for each new one costs half as much again.
 local CAP = C.log_length >= 1000 and '~' or '='
 local function log(event, fields)
-  if C.log_length == 0 then return end
+  local instance = C.history_length > 0 and fields.c ~= '' and fields.c
+  if C.log_length == 0 and not instance then return end
   local args = {K.log, 'MAXLEN', CAP, C.log_length, '*', 'e', event}
   for name, value in pairs(fields) do
     if value and value ~= '' then
@@ -10,7 +12,13 @@ local function log(event, fields)
       args[#args + 1] = tostring(value)
     end
   end
-  redis.call('XADD', unpack(args))
+  if C.log_length > 0 then redis.call('XADD', unpack(args)) end
+  if instance then
+    args[1], args[3], args[4] = K.history .. instance, '=', C.history_length
+    -- somebody else's key of that name must not stop a door half way
+    redis.pcall('XADD', unpack(args))
+    redis.call('PEXPIRE', args[1], C.history_ms)
+  end
 end
 local SUBJECTS = {L = 'lock', S = 'semaphore', R = 'rate', P = 'pause'}
 local function subject(instance) return SUBJECTS[string.sub(instance, 1, 1)] or 'control' end
