@@ -21,6 +21,10 @@ VERBS = {
     "isolate": "operate",
     "unisolate": "operate",
     "limit": "operate",
+    "quiet": "operate",
+    "unquiet": "operate",
+    "stop_worker": "operate",
+    "stop_job": "operate",
     "release": "release",
     "quarantine": "replay",
     "replay": "replay",
@@ -31,7 +35,7 @@ VERBS = {
 
 NEEDED = {
     VIEW: gettext_lazy("see the dashboard"),
-    "operate": gettext_lazy("pause, resume, limit and isolate"),
+    "operate": gettext_lazy("pause, resume, limit, isolate and stop"),
     "replay": gettext_lazy("replay, requeue, quarantine and discard"),
     "release": gettext_lazy("release a lock by force"),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path, register_converter
 
 from dashboard.actions import verbs
+from dashboard.actions import workers as worker_verbs
 from dashboard.views.changelog import changelog
 from dashboard.views.flow import flow
 from dashboard.views.interventions import interventions
@@ -43,5 +44,5 @@ urlpatterns = [
     path("flow/", flow, name="flow"),
     path("quarantine/", quarantine, name="quarantine"),
     path("interventions/", interventions, name="interventions"),
-    *[path(f"do/{verb}/", view, name=f"do_{verb}") for verb, view in verbs.VIEWS.items()],
+    *[path(f"do/{verb}/", view, name=f"do_{verb}") for verb, view in {**verbs.VIEWS, **worker_verbs.VIEWS}.items()],
 ]

@@ -8,6 +8,7 @@ from typing import Any
 
 from dashboard.selectors import store
 from dashboard.selectors.locks import server_named
+from queueops.conf import conf
 from queueops.rdb.client import servers
 from queueops.rdb.keys import split_instance
 
@@ -139,9 +140,11 @@ def page(wanted: Filter, *, alias: str = "", before: str = "", size: int = PAGE)
     return Page(server.alias, names, tuple(found), length, looked_at, cursor, newest)
 
 
-def of_lock(alias: str, instance: str, size: int = 25) -> tuple[Entry, ...]:
-    """The newest entries about one control and key."""
-    return page(Filter(control=instance), alias=alias, size=size).entries
+def of_lock(alias: str, instance: str) -> tuple[Entry, ...]:
+    """The history of one lock, semaphore or rate, newest first: it is kept apart and outlives the lock for a while."""
+    server, key = server_named(alias) or servers()[0], store.keys().of("history", instance)
+    (raw,) = store.ask(server, lambda pipe: pipe.xrevrange(key, count=max(conf.LOCK_HISTORY, 1)))
+    return tuple(_entry(id_, fields_) for id_, fields_ in raw) if isinstance(raw, list) else ()
 
 
 def of_job(alias: str, job: str, size: int = 50) -> tuple[Entry, ...]:

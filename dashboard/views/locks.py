@@ -9,9 +9,11 @@ from dashboard import states
 from dashboard.access import page
 from dashboard.selectors import changelog, locks, store
 from dashboard.views.shell import number, show, unavailable
+from queueops.conf import conf
 from queueops.rdb.keys import SEP
 
 ROWS = 100
+REFUSALS = ("job.parked", "job.skipped", "lock.refused", "semaphore.refused", "rate.refused")
 
 
 @page
@@ -80,6 +82,14 @@ def _is(row: locks.Control, kind: str) -> bool:
 def _key(request: HttpRequest, alias: str, name: str, key: str) -> HttpResponse:
     wanted = locks.control_ids(name)
     lock = locks.lock(alias, wanted[0], key)
-    history = changelog.of_lock(alias, f"{wanted[0]}{SEP}{key}" if key else wanted[0]) if lock else ()
-    context = {"lock": lock, "name": name, "key": key, "history": history}
+    history = changelog.of_lock(alias, f"{wanted[0]}{SEP}{key}") if lock else ()
+    context = {
+        "lock": lock,
+        "name": name,
+        "key": key,
+        "history": history,
+        "refusals": sum(e.event in REFUSALS for e in history),
+        "kept": conf.LOCK_HISTORY,
+        "kept_for": conf.LOCK_HISTORY_KEPT,
+    }
     return show(request, "locks_one", context, every=2, status=200 if lock else 404)

@@ -57,6 +57,10 @@ class WorkerInfo:
     ours: bool
     stopping: bool = False
     gone: bool = False
+    quieted: str = ""
+    """Who told it to start nothing new; "" when nobody did."""
+    in_process: bool = False
+    """It runs its job in its own process: the job cannot be killed alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +114,7 @@ class WorkerReader:
         everyone = sorted(self._registered | self._signs.keys())
         self.known, self.names = len(everyone), everyone[:MAX_WORKERS]
         self._hashes: dict[str, Slot] = {n: batch.call("hmget", keys.of("rq_worker", n), FIELDS) for n in self.names}
+        self._quiet = batch.call("hmget", keys.static("quiet"), self.names or [""])
         self._runs: dict[str, Slot] = {}
         if jobs:
             self._runs = {n: batch.call("srandmember", keys.of("rq_worker", f"{n}:executions"), 1) for n in self.names}
@@ -147,6 +152,7 @@ class WorkerReader:
         fields = self._hashes[name].get([None] * len(FIELDS))
         state, quiet = judge(self._signs.get(name), fields, now)
         lease = decoded(self._leases[name].get()) if name in self._leases else {}
+        marks = dict(zip(self.names, self._quiet.get([]), strict=False))
         started = lease.get("started")
         return WorkerInfo(
             name=name,
@@ -163,6 +169,8 @@ class WorkerReader:
             ours=name in self._signs,
             stopping=fields[7] is not None,
             gone=fields[0] is None and fields[2] is None,
+            quieted=str(decoded(marks.get(name)).get("by") or "?") if marks.get(name) else "",
+            in_process=bool(lease.get("simple")),
         )
 
 
