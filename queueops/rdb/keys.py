@@ -62,6 +62,7 @@ STATIC = {
     "rq_queues": f"{RQ_KEY_PREFIX}:queues",
     "rq_workers": f"{RQ_KEY_PREFIX}:workers",
     "rq_suspended": f"{RQ_KEY_PREFIX}:suspended",
+    "rq_cron_schedulers": f"{RQ_KEY_PREFIX}:cron_schedulers",  # zset: scheduler of RQ's cron -> last heartbeat (s)
     "rq_limits": f"{RQ_KEY_PREFIX}:rl-keys",  # set: keys of RQ's own RateLimit
 }
 
@@ -97,6 +98,7 @@ FAMILIES = {
     "rq_executions": f"{RQ_KEY_PREFIX}:executions:",
     "rq_worker": f"{RQ_KEY_PREFIX}:worker:",
     "rq_results": f"{RQ_KEY_PREFIX}:results:",  # stream: results of a job
+    "rq_cron_scheduler": f"{RQ_KEY_PREFIX}:cron_scheduler:",  # hash: one of them; its entries as JSON in cron_jobs
     "rq_limit": f"{RQ_KEY_PREFIX}:rl:",  # zset rq:rl:<key>:rate_limited: jobs that RQ's own RateLimit holds back
 }
 
@@ -106,6 +108,7 @@ JOB_FIELDS = {
     "func": "qo_func",  # dotted name
     "policy": "qo_policy",  # JSON {after, crashes}: the quarantine rule
     "uncounted": "qo_uncounted",  # saved by RQ itself and not yet counted as accepted; whoever counts it takes it off
+    "tags": "qo_tags",  # "␟tag␟tag␟" of meta={"tags": [...]}: pages never unpickle meta
     # written by Lua only: never part of Job.to_dict
     "since": "qo_since",  # waiting since (µs)
     "token": "qo_token",  # token of the newest execution
@@ -116,6 +119,8 @@ JOB_FIELDS = {
     "parked": "qo_parked",  # instance in whose line the job waits, "" when it comes back by time
     "parkings": "qo_parkings",  # how often it was parked
     "error": "qo_error",  # fingerprint of its newest failure
+    "error_line": "qo_error_line",  # "<type>: <message>" of it, cut at 500 characters
+    "call": "qo_call",  # bulk call that last put it on its queue: repeated, it finds its work done
     "quarantined": "qo_quarantined",  # reason
     "replay_of": "qo_replay_of",
     "replayed_as": "qo_replayed_as",

@@ -16,7 +16,7 @@ from rq.utils import str_to_date
 from queueops.middleware import encode_claims
 from queueops.middleware.registry import JobControls
 from queueops.rdb import doors
-from queueops.rdb.keys import JOB_FIELDS
+from queueops.rdb.keys import JOB_FIELDS, SEP
 from queueops.rq.recorder import Recorder
 
 
@@ -34,6 +34,9 @@ class _Pickle:
 
 _PICKLE = _Pickle()
 
+
+TAGS, TAG_LENGTH = 20, 100
+"""Tags kept of one job, and characters of one."""
 
 _TIMES = {n.encode(): n for n in ("created_at", "enqueued_at", "started_at", "ended_at", "last_heartbeat")}
 
@@ -53,6 +56,7 @@ class Job(RQJob):
     claims_text: str | None = None
     function: str = ""
     policy_text: str = ""
+    tags_text: str = ""
     attempt: int = 0
     fresh: bool = False
     """Made here and not yet through the enqueue door."""
@@ -75,12 +79,21 @@ class Job(RQJob):
         self.claims_text = encode_claims(controls.claims)
         self.policy_text = json.dumps(controls.policy)
 
+    def set_tags(self, tags: Any) -> None:
+        """Keep ``meta["tags"]`` as plain text, for pages that never unpickle. What is no list of texts is left out."""
+        given = tags if isinstance(tags, (list, tuple, set, frozenset)) else ()
+        texts = (tag.replace(SEP, " ").strip()[:TAG_LENGTH] for tag in given if isinstance(tag, str))
+        kept = list(dict.fromkeys(filter(None, texts)))[:TAGS]
+        self.tags_text = SEP.join(("", *kept, "")).encode("utf-8", "replace").decode() if kept else ""
+
     def to_dict(self, include_meta: bool = True, include_result: bool = True) -> dict[str, Any]:
         fields: dict[str, Any] = super().to_dict(include_meta=include_meta, include_result=include_result)
         if self.claims_text is not None:
             fields[JOB_FIELDS["claims"]] = self.claims_text
             fields[JOB_FIELDS["func"]] = self.function
             fields[JOB_FIELDS["policy"]] = self.policy_text
+        if self.tags_text:
+            fields[JOB_FIELDS["tags"]] = self.tags_text
         if self.uncounted:
             fields[JOB_FIELDS["uncounted"]] = 1
         return fields
@@ -100,6 +113,7 @@ class Job(RQJob):
         self.claims_text = text("claims")
         self.function = text("func") or ""
         self.policy_text = text("policy") or ""
+        self.tags_text = text("tags") or ""
         self.attempt = int(text("attempts") or 0)
         self.fresh = False
 

@@ -39,6 +39,8 @@ class Queue(DjangoRQ):
         job: Any = super().create_job(func, args, kwargs, *more, **options)
         job.fresh = True
         callable_: Callable[..., Any] | None = func if callable(func) else None
+        if job.meta:
+            job.set_tags(job.meta.get("tags"))
         controls = job_controls(str(job.func_name), callable_, tuple(args or ()), kwargs or {}, self.name)
         if controls is not None:
             job.set_controls(controls)

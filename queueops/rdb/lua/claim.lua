@@ -6,6 +6,7 @@
 --       | {'SUSPENDED'} | {'QUIET'} | {'MIRROR_MISSING'}
 -- Events: job.started, .parked, .quarantined, .skipped, .gone, .expired; *.acquired; those of includes/due
 --- include door
+--- include iso
 local worker, token, previous, queues = ARGV[1], ARGV[2], ARGV[3], cjson.decode(ARGV[4])
 local span, simple, idle, worker_ttl, iso, seconds = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7] == '1', ARGV[8], ARGV[9], ARGV[10]
 
@@ -52,20 +53,6 @@ if redis.call('HEXISTS', K.quiet, worker) == 1 then
     if not paused_queue(queue) and redis.call('LLEN', K.rq_queue .. queue) > 0 and ring(queue) then break end
   end
   return {'QUIET'}
-end
-
--- µs of RQ's ISO text (UTC); for jobs of plain RQ, which carry no waiting_since
-local function iso_us(text)
-  local y, mo, d, h, mi, s, frac = string.match(text or '', '^(%d+)-(%d+)-(%d+)T(%d+):(%d+):(%d+)%.?(%d*)')
-  if not y then return nil end
-  y, mo, d = tonumber(y), tonumber(mo), tonumber(d)
-  if mo <= 2 then y = y - 1 end
-  local era = math.floor(y / 400)
-  local yoe = y - era * 400
-  local doy = math.floor((153 * (mo + (mo > 2 and -3 or 9)) + 2) / 5) + d - 1
-  local days = era * 146097 + yoe * 365 + math.floor(yoe / 4) - math.floor(yoe / 100) + doy - 719468
-  local us = tonumber(string.sub(frac .. '000000', 1, 6))
-  return ((days * 24 + tonumber(h)) * 60 + tonumber(mi)) * 60000000 + tonumber(s) * 1000000 + us
 end
 
 -- consider(queue, id) -> 'started' | 'next' | 'look' (the front of a queue changed)

@@ -43,7 +43,7 @@ if waiting > 5000 then return {'skipped', waiting .. ' jobs depend on it, more t
 if redis.call('EXISTS', new_key) == 1 then return {'skipped', 'the new id is already taken', queue} end
 
 local DROP = {'status', 'started_at', 'ended_at', 'enqueued_at', 'last_heartbeat', 'worker_name', 'result', 'exc_info',
-  'dependency_id', 'dependency_ids', F.since, F.token, F.crashes, F.crash_at, F.parked, F.parkings, F.error,
+  'dependency_id', 'dependency_ids', F.since, F.token, F.crashes, F.crash_at, F.parked, F.parkings, F.error, F.error_line, F.call,
   F.quarantined, F.replayed_as}
 local func, replays = map[F.func] or info['function'] or '', (tonumber(map[F.replays]) or 0) + 1
 local fresh = {}

@@ -33,7 +33,7 @@ if problem then log('job.settle_problem', {job = id, f = func, q = queue, why = 
 
 local fields = {job = id, f = func, q = queue, w = record.worker, t = string.sub(token, 1, 8), why = options.reason}
 local function forget_error()
-  redis.call('HDEL', key, F.attempts, F.failures, F.crashes, F.crash_at, F.error, F.parkings, F.parked)
+  redis.call('HDEL', key, F.attempts, F.failures, F.crashes, F.crash_at, F.error, F.error_line, F.parkings, F.parked)
 end
 local function waits_again()
   -- a new try waits anew: from now if it stands on its queue, from its due time if scheduled
@@ -68,7 +68,7 @@ elseif outcome == 'retried' or outcome == 'failed' then
   local there = redis.call('EXISTS', key) == 1
   if there then
     redis.call('HINCRBY', key, F.failures, 1)
-    if options.fingerprint then redis.call('HSET', key, F.error, options.fingerprint) end
+    if options.fingerprint then redis.call('HSET', key, F.error, options.fingerprint, F.error_line, options.error or '') end
   end
   if outcome == 'retried' then
     count(queue, func, 'retried')
