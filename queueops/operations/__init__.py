@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from queueops.diagnosis.explain import Explanation, explain
     from queueops.operations.batches import BulkResult
-    from queueops.operations.bulk import discard, quarantine, replay, requeue
+    from queueops.operations.bulk import discard, quarantine, replay, requeue, run_now
+    from queueops.operations.cron import run_cron
     from queueops.operations.errors import OperationError, UnknownName
     from queueops.operations.isolations import isolate, unisolate
     from queueops.operations.limits import limit
@@ -41,6 +42,8 @@ _PLACES = {
     "replay": "operations.bulk",
     "requeue": "operations.bulk",
     "resume": "operations.pauses",
+    "run_cron": "operations.cron",
+    "run_now": "operations.bulk",
     "stop_job": "operations.workers",
     "stop_worker": "operations.workers",
     "unisolate": "operations.isolations",
@@ -67,6 +70,8 @@ __all__ = [
     "replay",
     "requeue",
     "resume",
+    "run_cron",
+    "run_now",
     "stop_job",
     "stop_worker",
     "unisolate",

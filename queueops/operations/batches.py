@@ -15,11 +15,12 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from queueops.models import Batch, BatchItem, Intervention
+from queueops.operations import collecting
 from queueops.operations.clock import now_us, to_datetime
 from queueops.operations.errors import OperationError
 from queueops.operations.interventions import intervene
 from queueops.operations.selection import Selection
-from queueops.operations.steps import STEPS
+from queueops.operations.steps import FITS, STEPS
 from queueops.operations.text import cleaned
 from queueops.rdb.client import Server, default_server, servers
 
@@ -52,18 +53,26 @@ class BulkResult:
 
 
 def start(verb: str, selection: Selection | str | list[str], *, rate: float | None, actor: str, reason: str) -> Batch:
-    """Write down what is to be done. Nothing has happened to any job when this returns."""
+    """Write down what is to be done. Nothing has happened to any job when this returns.
+
+    The jobs of a filter over Redis are collected by who works on the batch, before the first of them is touched.
+    """
     chosen = Selection.of(selection).checked()
+    if chosen.where is not None and chosen.where.state not in FITS[verb]:
+        raise OperationError(
+            f"{verb} is not for {chosen.where.state} jobs, but: {', '.join(FITS[verb])}.", "bad_selection"
+        )
     if rate is not None and not 0 < rate <= 100_000:
         raise OperationError(f"A rate is more than 0 and at most 100000 jobs per second, not {rate}.", "bad_rate")
     with intervene(verb, chosen.text(), actor=actor, reason=reason) as record:
-        jobs = list(islice(chosen.jobs(), 5_000_000))
+        jobs = list(islice(chosen.jobs(), collecting.MOST)) if chosen.where is None else []
+        collect = {"collect": collecting.plan(chosen.where)} if chosen.where is not None else {}
         with transaction.atomic():
             batch = Batch.objects.create(
                 id=uuid.uuid4().hex,
                 intervention=record.row,
                 verb=verb,
-                selection=chosen.facts(),
+                selection={**chosen.facts(), **collect},
                 rate=rate,
                 total=len(jobs),
                 created=timezone.now(),
@@ -75,7 +84,8 @@ def start(verb: str, selection: Selection | str | list[str], *, rate: float | No
             )
             while page := list(islice(items, 1000)):
                 BatchItem.objects.bulk_create(page)
-        record.before(jobs=len(jobs), batch=batch.id, **{k: v for k, v in chosen.facts().items() if v})
+        known = {"jobs": len(jobs)} if chosen.where is None else {}
+        record.before(**known, batch=batch.id, **{k: v for k, v in chosen.facts().items() if v})
         record.pending = True
     return batch
 
@@ -150,6 +160,13 @@ def _work(batch: Batch, owner: str, *, until: float | None, progress: Progress |
     by_alias = {server.alias: server for server in servers()}
     page, count, burst = _Page(), 0, CATCH_UP if until is not None else timedelta(0)
     intervention = Intervention.objects.get(pk=batch.intervention_id)
+    while collecting.pending(batch):
+        if until is not None and time.monotonic() >= until:
+            return count
+        if not collecting.page(batch, owner, _now() + LEASE):
+            return count
+        if progress is not None:
+            progress(0, batch.total)
     next_at = batch.next_at
     for item in _todo(batch):
         if until is not None and time.monotonic() >= until:

@@ -1,4 +1,4 @@
-"""quarantine, replay, discard, requeue: the verbs over jobs."""
+"""quarantine, replay, discard, requeue, run_now: the verbs over jobs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,21 @@ from queueops.operations.batches import BulkResult, Progress
 from queueops.operations.selection import Selection
 
 Chosen = Selection | str | Iterable[str]
+"""Ids, or a selection. Of every verb: ``rate`` is at most so many jobs per second; ``background`` returns at once,
+the monitor does the work, and :func:`batches.result` tells how far it is."""
 
 
 def quarantine(
-    job_ids: str | Iterable[str], *, actor: str, reason: str, progress: Progress | None = None
+    selection: Chosen,
+    *,
+    rate: float | None = None,
+    actor: str,
+    reason: str,
+    background: bool = False,
+    progress: Progress | None = None,
 ) -> BulkResult:
     """Set open jobs aside: they do not run until replayed. A running one is skipped and says so."""
-    return _bulk("quarantine", job_ids, None, actor, reason, False, progress)
+    return _bulk("quarantine", selection, rate, actor, reason, background, progress)
 
 
 def replay(
@@ -27,10 +35,7 @@ def replay(
     background: bool = False,
     progress: Progress | None = None,
 ) -> BulkResult:
-    """Run quarantined jobs again under new ids, oldest first, at most ``rate`` per second.
-
-    ``background``: return at once, the monitor does the work; ask :func:`batches.result` how far it is.
-    """
+    """Run quarantined jobs again under new ids, oldest first."""
     return _bulk("replay", selection, rate, actor, reason, background, progress)
 
 
@@ -47,9 +52,33 @@ def discard(
     return _bulk("discard", selection, rate, actor, reason, background, progress)
 
 
-def requeue(job_ids: str | Iterable[str], *, actor: str, reason: str, progress: Progress | None = None) -> BulkResult:
+def requeue(
+    selection: Chosen,
+    *,
+    rate: float | None = None,
+    actor: str,
+    reason: str,
+    background: bool = False,
+    progress: Progress | None = None,
+) -> BulkResult:
     """Run failed jobs again under their own ids. A quarantined one is skipped: replay it."""
-    return _bulk("requeue", job_ids, None, actor, reason, False, progress)
+    return _bulk("requeue", selection, rate, actor, reason, background, progress)
+
+
+def run_now(
+    selection: Chosen,
+    *,
+    rate: float | None = None,
+    actor: str,
+    reason: str,
+    background: bool = False,
+    progress: Progress | None = None,
+) -> BulkResult:
+    """Put scheduled, retrying or repeating jobs on their queues at once. A parked one is skipped: its control decides.
+
+    For an entry of RQ's cron see :func:`queueops.operations.cron.run_cron`.
+    """
+    return _bulk("run_now", selection, rate, actor, reason, background, progress)
 
 
 def _bulk(

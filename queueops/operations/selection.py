@@ -1,4 +1,4 @@
-"""Which jobs a bulk verb means: ids, or all quarantined ones that a filter matches, oldest first."""
+"""Which jobs a bulk verb means: ids, all in one state that a filter matches, or quarantined ones by their SQL copy."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from queueops.operations.errors import OperationError
 from queueops.operations.names import MOST, check_function, check_queue
 from queueops.operations.text import cleaned
 from queueops.rdb.client import default_server, servers
+from queueops.telemetry.job_pages import PARTS, STATES, JobFilter
 
 MOST_IDS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Either ``job_ids``, or a filter over quarantined jobs; ``everything`` is the filter without a condition."""
+    """``job_ids``; or ``where``, a filter over the jobs of one state in Redis; or a filter over the SQL copies of
+    quarantined jobs, of which ``everything`` is the one without a condition.
+    """
 
     job_ids: tuple[str, ...] = ()
     queue: str = ""
@@ -29,6 +32,7 @@ class Selection:
     reason_like: str = ""
     fingerprint: str = ""
     everything: bool = False
+    where: JobFilter | None = None
 
     @classmethod
     def of(cls, selection: Selection | str | Iterable[str]) -> Selection:
@@ -45,6 +49,14 @@ class Selection:
     def checked(self) -> Selection:
         """Itself, or an error: nothing chosen, both ways at once, or too many ids."""
         conditions = any((self.queue, self.function, self.reason_like, self.fingerprint))
+        if self.where is not None:
+            if self.job_ids or conditions or self.everything:
+                raise OperationError("Name jobs or give a filter, not both.", "bad_selection")
+            if self.where.state not in (*STATES, *PARTS) or self.where.state == "running":
+                raise OperationError(f"No bulk verb is for {self.where.state} jobs.", "bad_selection")
+            if self.where.queue is not None:
+                check_queue(self.where.queue)
+            return self
         if self.job_ids and (conditions or self.everything):
             raise OperationError("Name jobs or give a filter, not both.", "bad_selection")
         if not self.job_ids and not conditions and not self.everything:
@@ -63,13 +75,16 @@ class Selection:
         if self.job_ids:
             shown = ", ".join(self.job_ids[:5])
             return f"job {shown}" if len(self.job_ids) == 1 else f"{len(self.job_ids)} jobs: {shown}"
+        if self.where is not None:
+            return self.where.in_words()
         names = {"queue": "queue", "function": "function", "reason_like": "reason like", "fingerprint": "error"}
         parts = [f"{label} {getattr(self, field)!r}" for field, label in names.items() if getattr(self, field)]
         return "quarantined jobs" + (" with " + ", ".join(parts) if parts else "")
 
     def facts(self) -> dict[str, Any]:
         """For storage."""
-        return {**asdict(self), "job_ids": list(self.job_ids[:100])}
+        where = self.where.as_dict() if self.where is not None else None
+        return {**asdict(self), "job_ids": list(self.job_ids[:100]), "where": where}
 
     def rows(self) -> QuerySet[QuarantinedJob]:
         """The quarantined jobs that the filter matches, by the SQL copy."""
@@ -85,7 +100,7 @@ class Selection:
         return found.order_by("quarantined_at", "id")
 
     def jobs(self) -> Iterator[tuple[str, str]]:
-        """``(server alias, job id)`` in the order of work."""
+        """``(server alias, job id)`` in the order of work. Those of ``where`` are collected page by page instead."""
         if self.job_ids:
             yield from _placed(self.job_ids)
             return

@@ -72,7 +72,12 @@ def quarantine(server: Server, job_id: str, batch: str, by: str, why: str) -> tu
 
 def requeue(server: Server, job_id: str, batch: str, by: str, why: str) -> tuple[str, str]:
     """Run a failed job again under its own id."""
-    return _answer(run(server, "requeue", job_id, by, why, _iso()))
+    return _answer(run(server, "requeue", job_id, by, why, _iso(), batch))
+
+
+def run_now(server: Server, job_id: str, batch: str, by: str, why: str) -> tuple[str, str]:
+    """Put a scheduled job on its queue."""
+    return _answer(run(server, "run_now", job_id, by, why, _iso(), batch))
 
 
 def _mark(server: Server, job_id: str, state: Any, replayed_as: str = "") -> int:
@@ -84,4 +89,19 @@ def _mark(server: Server, job_id: str, state: Any, replayed_as: str = "") -> int
     return rows.update(state=state, replayed_as=replayed_as)
 
 
-STEPS: dict[str, Step] = {"replay": replay, "discard": discard, "quarantine": quarantine, "requeue": requeue}
+STEPS: dict[str, Step] = {
+    "replay": replay,
+    "discard": discard,
+    "quarantine": quarantine,
+    "requeue": requeue,
+    "run_now": run_now,
+}
+
+FITS: dict[str, tuple[str, ...]] = {
+    "replay": ("quarantined",),
+    "requeue": ("failed",),
+    "run_now": ("scheduled", "retries", "repeats"),
+    "quarantine": ("queued", "parked", "scheduled", "retries", "repeats", "deferred"),
+    "discard": ("queued", "parked", "scheduled", "retries", "repeats", "deferred", "failed", "quarantined"),
+}
+"""Which lists a verb may be used on as a whole."""

@@ -1,4 +1,4 @@
-"""Pages of jobs in one state, paged and filtered on the server by one script: the same reader for pages and bulk work."""
+"""Pages of jobs in one state, paged and filtered by one script: the same reader for pages and for bulk work."""
 
 from __future__ import annotations
 
@@ -52,6 +52,17 @@ class JobFilter:
     def active(self) -> bool:
         """Whether entries must be looked at one by one."""
         return any(getattr(self, f.name) not in ("", 0.0) for f in fields(self) if f.name not in ("state", "queue"))
+
+    def in_words(self) -> str:
+        """For the audit trail: ``failed jobs with queue 'mail', error 'SlowDown'``."""
+        words = {"older": "older than", "younger": "younger than", "any": "anything like", "text": "arguments"}
+        parts = [
+            f"{words.get(name, name)} {f'{value:g} s' if isinstance(value, float) else repr(value)}"
+            for name, value in self.as_dict().items()
+            if name != "state"
+        ]
+        what = {"retries": "retrying", "repeats": "repeating"}.get(self.state, self.state)
+        return f"{what} jobs" + (" with " + ", ".join(parts) if parts else "")
 
     def as_dict(self) -> dict[str, Any]:
         """What is set, for storage and addresses."""
@@ -148,9 +159,10 @@ def read(
         "state": state, "only": only, "queues": sorted(queues)[:MOST_QUEUES], "size": size, "budget": budget,
         "back": int(back), "func": wanted.function, "text": wanted.text,
         "any": wanted.any, "error": wanted.error, "tag": wanted.tag, "older": int(wanted.older * 1e6),
-        "younger": int(wanted.younger * 1e6), "sample": int(sample), "cron": int(sample), "count": int(count), "plain": int(plain),
+        "younger": int(wanted.younger * 1e6), "sample": int(sample), "cron": int(sample), "count": int(count),
+        "plain": int(plain),
     }  # fmt: skip
-    args: list[Any] = [json.dumps(options)]
+    args: list[Any] = [json.dumps(options, ensure_ascii=False).encode("utf-8", "replace")]
     if cursor is not None:
         args += [cursor.score, _rank(cursor.queue, options["queues"], edge), cursor.index, *cursor.members]
     now, rows, looked, left, total, first, last, counted, cron = run(server.connection, "list_jobs", *args)
