@@ -18,16 +18,19 @@ if TYPE_CHECKING:
         Postpone,
         Quarantine,
         RateLimited,
+        Unique,
         WithoutOverlapping,
         WithSemaphore,
         controlled,
     )
     from queueops.primitives import Lock, NotAcquired, RateLimiter, Semaphore
+    from queueops.rq.duplicates import DuplicateJob
     from queueops.rq.execution import current_execution
 
 _HOMES = {
     "Claim": "queueops.middleware.claims",
     "Discard": "queueops.middleware.base",
+    "DuplicateJob": "queueops.rq.duplicates",
     "Fail": "queueops.middleware.base",
     "Lock": "queueops.primitives",
     "Middleware": "queueops.middleware.base",
@@ -37,6 +40,7 @@ _HOMES = {
     "RateLimited": "queueops.middleware.rate",
     "RateLimiter": "queueops.primitives",
     "Semaphore": "queueops.primitives",
+    "Unique": "queueops.middleware.unique",
     "WithSemaphore": "queueops.middleware.semaphore",
     "WithoutOverlapping": "queueops.middleware.overlap",
     "controlled": "queueops.middleware.declare",
@@ -46,6 +50,7 @@ _HOMES = {
 __all__ = [
     "Claim",
     "Discard",
+    "DuplicateJob",
     "Fail",
     "Lock",
     "Middleware",
@@ -55,6 +60,7 @@ __all__ = [
     "RateLimited",
     "RateLimiter",
     "Semaphore",
+    "Unique",
     "WithSemaphore",
     "WithoutOverlapping",
     "controlled",

@@ -13,6 +13,7 @@ from queueops.middleware.quarantine import Quarantine
 from queueops.middleware.rate import RateLimited
 from queueops.middleware.registry import JobControls, job_controls
 from queueops.middleware.semaphore import WithSemaphore
+from queueops.middleware.unique import Unique
 
 __all__ = [
     "Call",
@@ -27,6 +28,7 @@ __all__ = [
     "Postpone",
     "Quarantine",
     "RateLimited",
+    "Unique",
     "Verdict",
     "WithSemaphore",
     "WithoutOverlapping",

@@ -9,7 +9,7 @@ from queueops.primitives.claim import Claim, Control, instance_and_text, micros
 
 __all__ = ["Claim", "Control", "decode_claims", "encode_claims", "instance_and_text", "merged", "micros"]
 
-_ORDER = {"L": 0, "S": 1, "R": 2}
+_ORDER = {"X": 0, "L": 1, "S": 2, "R": 3}
 
 
 def merged(claims: Iterable[Claim]) -> tuple[Claim, ...]:

@@ -21,6 +21,7 @@ from queueops.middleware.definitions import Definitions
 from queueops.middleware.quarantine import Quarantine
 from queueops.middleware.settings import Entries, read
 from queueops.middleware.signature import Signature
+from queueops.middleware.unique import Unique, encode_uniques
 
 ATTRIBUTE = "__queueops__"
 """On a decorated function: the tuple of its middlewares."""
@@ -38,12 +39,14 @@ class JobControls:
     policy: dict[str, int]
     middlewares: tuple[Middleware, ...]
     """Those with an ``around`` or ``settled`` of their own, outermost first."""
+    uniques: str = ""
+    """What the job must be the only one of, as stored."""
 
 
 class _Plan:
     """What a function on a queue declares, worked out once."""
 
-    __slots__ = ("claimers", "constant", "function", "hooks", "policy", "signature")
+    __slots__ = ("claimers", "constant", "function", "hooks", "policy", "signature", "uniques")
 
     def __init__(self, function: str, signature: Signature, middlewares: tuple[Middleware, ...], queue: str) -> None:
         self.function = function
@@ -51,6 +54,7 @@ class _Plan:
         for middleware in middlewares:
             middleware.check(function, signature)
         self.claimers = tuple(m for m in middlewares if type(m).claims is not Middleware.claims)
+        self.uniques = tuple(m for m in middlewares if isinstance(m, Unique))
         self.hooks = tuple(m for m in middlewares if _has_hooks(type(m)))
         rules = [m for m in middlewares if isinstance(m, Quarantine)]
         self.policy = rules[0].policy() if rules else dict(conf.QUARANTINE)
@@ -61,7 +65,8 @@ class _Plan:
     def controls(self, queue: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> JobControls:
         call = Call(self.function, queue, args, kwargs, self.signature)
         claims = merged([claim for m in self.claimers for claim in m.claims(call)])
-        return JobControls(self.function, claims, self.policy, self.hooks)
+        uniques = encode_uniques([claim for m in self.uniques for claim in m.uniques(call)])
+        return JobControls(self.function, claims, self.policy, self.hooks, uniques)
 
 
 class Registry:

@@ -101,10 +101,13 @@ def claim(
 
 @dataclass(frozen=True, slots=True)
 class Enqueued:
-    """``code`` is OK, EXISTS (unique id taken) or DUPLICATE (an open job has this id)."""
+    """``code`` is OK, EXISTS (unique id taken), DUPLICATE (an open job has this id), or of a unique lock HELD,
+    REJECTED, COALESCED, WAITS; ``detail`` is then the id of the other job."""
 
     code: str
-    detail: str
+    detail: str = ""
+    how: str = ""
+    """Of HELD: what the lock says about conflicts."""
 
 
 def enqueue(
@@ -119,19 +122,24 @@ def enqueue(
     due: str = "0",
     ttl: int = 0,
     unique: bool = False,
+    uniques: str = "",
 ) -> Enqueued | None:
     """Pass a job through the enqueue door; on a pipeline the answer is None and stands in the pipeline's results.
 
     ``due`` is a Unix time in seconds, or ``+seconds`` from the store's now.
     """
-    args: list[Any] = [mode, job_id, queue, int(at_front), due, function, ttl, int(unique)]
+    args: list[Any] = [mode, job_id, queue, int(at_front), due, function, ttl, int(unique), uniques]
     for name, value in mapping.items():
         args += [name, value]
     if isinstance(target, Pipeline):
         on_pipeline(target, "enqueue", args)
         return None
-    out = run(target, "enqueue", *args)
-    return Enqueued(out[0].decode(), str(out[1].decode() if isinstance(out[1], bytes) else out[1]) if out[1:] else "")
+    return enqueued(run(target, "enqueue", *args))
+
+
+def enqueued(out: Any) -> Enqueued:
+    """The answer of the enqueue door, also as it stands in a pipeline's results."""
+    return Enqueued(*(part.decode() if isinstance(part, bytes) else str(part) for part in out))
 
 
 def on_pipeline(pipeline: Pipeline, name: str, args: Iterable[Any]) -> None:
@@ -183,9 +191,11 @@ def renew(connection: Any, token: str, worker_ttl: int, queues: Sequence[str] = 
     return bool(run(connection, "renew", token, worker_ttl, *now_text(), *queues)[0] == b"OK")
 
 
-def adopt(connection: Any, token: str, claims: str, function: str, policy: str, span: float, simple: bool) -> str:
+def adopt(
+    connection: Any, token: str, claims: str, function: str, policy: str, span: float, simple: bool, uniques: str = ""
+) -> str:
     """Give a job of plain RQ its claims: TAKEN, PARKED, QUARANTINED, SKIPPED or LOST."""
-    answer = run(connection, "adopt", token, claims, function, policy, int(span * MICRO), int(simple))
+    answer = run(connection, "adopt", token, claims, function, policy, int(span * MICRO), int(simple), uniques)
     return str(answer[0].decode())
 
 

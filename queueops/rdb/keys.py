@@ -15,7 +15,7 @@ from rq.defaults import RQ_KEY_PREFIX
 SEP = "\x1f"
 """Between the parts of a member or field: no name may contain it (names are checked when declared)."""
 
-KIND_LETTERS = {"lock": "L", "semaphore": "S", "rate": "R", "pause": "P"}
+KIND_LETTERS = {"lock": "L", "semaphore": "S", "rate": "R", "pause": "P", "unique": "U", "unique_run": "X"}
 KINDS = {letter: kind for kind, letter in KIND_LETTERS.items()}
 
 MAX_KEY_TEXT = 200
@@ -75,6 +75,7 @@ FAMILIES = {
     "callers": "c:",  # zset c:<instance>: token of a process that waits for it (primitives) -> waiting since (µs)
     "callers_claim": "cc:",  # string cc:<instance>: JSON claim that the callers share
     "callers_seen": "cs:",  # zset cs:<instance>: the same token -> last sign of life (µs)
+    "fresh": "fresh:",  # hash fresh:<unique instance>: accepted, completed -> when that last happened (µs)
     "history": "hist:",  # stream hist:<instance>: its newest events, as in the changelog; ends some time after the last
     "rate": "r:",  # hash r:<instance>: state of the window and bucket strategies
     "parked": "p:",  # zset p:<queue>: job id -> when it is looked at again by itself (µs)
@@ -106,6 +107,7 @@ JOB_FIELDS = {
     # written by Python, once, when the job is created
     "claims": "qo_claims",  # JSON list of claims (middleware.claims)
     "func": "qo_func",  # dotted name
+    "uniques": "qo_uniques",  # JSON list of what it must be the only one of (middleware.unique)
     "policy": "qo_policy",  # JSON {after, crashes}: the quarantine rule
     "uncounted": "qo_uncounted",  # saved by RQ itself and not yet counted as accepted; whoever counts it takes it off
     "tags": "qo_tags",  # "␟tag␟tag␟" of meta={"tags": [...]}: pages never unpickle meta
@@ -117,6 +119,8 @@ JOB_FIELDS = {
     "crashes": "qo_crashes",  # attempts whose process died, within a day
     "crash_at": "qo_crash_at",  # first of those (µs)
     "parked": "qo_parked",  # instance in whose line the job waits, "" when it comes back by time
+    "reserved": "qo_reserved",  # its unique locks are taken, RQ is about to save it with its dependencies (µs)
+    "reschedules": "qo_reschedules",  # how often it was put off because of a unique lock
     "parkings": "qo_parkings",  # how often it was parked
     "error": "qo_error",  # fingerprint of its newest failure
     "error_line": "qo_error_line",  # "<type>: <message>" of it, cut at 500 characters

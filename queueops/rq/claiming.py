@@ -204,6 +204,7 @@ class Claiming(Settling):
             job.policy_text,
             conf.LEASE,
             self.simple,
+            job.uniques_text,
         )
         return code == "TAKEN"
 

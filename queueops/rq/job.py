@@ -56,10 +56,13 @@ class Job(RQJob):
     claims_text: str | None = None
     function: str = ""
     policy_text: str = ""
+    uniques_text: str = ""
     tags_text: str = ""
     attempt: int = 0
     fresh: bool = False
     """Made here and not yet through the enqueue door."""
+    place: int = -1
+    """Of a job on a pipeline: where the enqueue door's answer will stand among the results."""
     uncounted: bool = False
     """About to be saved by RQ itself, and counted after that."""
     status_is_recorded: bool = False
@@ -78,6 +81,7 @@ class Job(RQJob):
         self.function = controls.function
         self.claims_text = encode_claims(controls.claims)
         self.policy_text = json.dumps(controls.policy)
+        self.uniques_text = controls.uniques
 
     def set_tags(self, tags: Any) -> None:
         """Keep ``meta["tags"]`` as plain text, for pages that never unpickle. What is no list of texts is left out."""
@@ -92,6 +96,8 @@ class Job(RQJob):
             fields[JOB_FIELDS["claims"]] = self.claims_text
             fields[JOB_FIELDS["func"]] = self.function
             fields[JOB_FIELDS["policy"]] = self.policy_text
+        if self.uniques_text:
+            fields[JOB_FIELDS["uniques"]] = self.uniques_text
         if self.tags_text:
             fields[JOB_FIELDS["tags"]] = self.tags_text
         if self.uncounted:
@@ -113,6 +119,7 @@ class Job(RQJob):
         self.claims_text = text("claims")
         self.function = text("func") or ""
         self.policy_text = text("policy") or ""
+        self.uniques_text = text("uniques") or ""
         self.tags_text = text("tags") or ""
         self.attempt = int(text("attempts") or 0)
         self.fresh = False

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import calendar
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.db import connection, transaction
 from django_rq.queues import DjangoRQ
 from redis.client import Pipeline
 from rq.exceptions import DuplicateJobError
@@ -22,6 +23,7 @@ from queueops.middleware import job_controls
 from queueops.primitives.errors import NotAcquired
 from queueops.rdb import doors
 from queueops.rdb.client import Server
+from queueops.rq import duplicates
 from queueops.rq.job import Job
 from queueops.rq.recorder import Recorder
 
@@ -60,6 +62,12 @@ class Queue(DjangoRQ):
         """
         fresh = getattr(job, "fresh", False)
         if not fresh or job._dependency_ids or job.has_rate_limit:
+            if fresh and job.uniques_text:
+                # RQ saves it in steps of its own; its locks are taken before
+                answer = self._door(job, "reserve", None, unique)
+                if answer is not None and answer.code not in ("OK", "EXISTS", "DUPLICATE"):
+                    job.fresh = False
+                    return duplicates.resolved(self, job, answer)
             job.uncounted = fresh
             job = super().enqueue_job(job, pipeline=pipeline, at_front=at_front, unique=unique)
             if fresh and job.get_status(refresh=False) in (
@@ -98,9 +106,19 @@ class Queue(DjangoRQ):
         job._status = status
 
     def _pass_door(self, job: Job, mode: str, pipeline: Pipeline | None, unique: bool, **more: Any) -> tuple[Any, bool]:
-        """``(job, new)``: the job itself, or the open one that has its id already."""
+        """``(job, new)``: the job itself, or the one that counts instead."""
+        answer = self._door(job, mode, pipeline, unique, **more)
+        job.fresh = False
+        if answer is None:
+            return job, True
+        if answer.code == "EXISTS":
+            raise DuplicateJobError(f"Job with ID {job.id!r} already exists")
+        return duplicates.resolved(self, job, answer), answer.code == "OK"
+
+    def _door(self, job: Job, mode: str, pipeline: Pipeline | None, unique: bool, **more: Any) -> doors.Enqueued | None:
+        target: Any = pipeline if pipeline is not None and not unique else self.connection
         answer = doors.enqueue(
-            pipeline if pipeline is not None and not unique else self.connection,
+            target,
             mode=mode,
             job_id=job.id,
             queue=self.name,
@@ -108,14 +126,44 @@ class Queue(DjangoRQ):
             mapping=job.to_dict(),
             ttl=job.ttl or 0,
             unique=unique,
+            uniques=job.uniques_text,
             **more,
         )
-        job.fresh = False
-        if answer is not None and answer.code == "EXISTS":
-            raise DuplicateJobError(f"Job with ID {job.id!r} already exists")
-        if answer is not None and answer.code == "DUPLICATE":
-            return self.fetch_job(job.id) or job, False
-        return job, True
+        if answer is None:
+            job.place = len(target.command_stack) - 1
+        return answer
+
+    def enqueue_many(
+        self, job_datas: Iterable[Any], pipeline: Pipeline | None = None, group_id: str | None = None
+    ) -> list[Any]:
+        """As RQ's, with a result per item: the job, the one that counts instead, or a ``DuplicateJob``.
+
+        Inside a transaction with django-rq's ``on_db_commit`` they are all enqueued when it commits.
+        """
+        if pipeline is not None:
+            return list(super().enqueue_many(job_datas, pipeline, group_id))
+        datas = list(job_datas)
+        alone = [data for data in datas if not data.depends_on]
+        others = [data for data in datas if data.depends_on]
+        pipe = self.connection.pipeline()
+        jobs: list[Any] = super().enqueue_many(alone, pipe, group_id) if alone or not others else []
+        if self._waits_for_commit():
+            jobs += super().enqueue_many(others, pipe, group_id) if others else []
+            transaction.on_commit(pipe.execute)
+            return jobs
+        answers = pipe.execute()
+        jobs = [duplicates.resolved_or_error(self, job, doors.enqueued(answers[job.place])) for job in jobs]
+        return jobs + (super().enqueue_many(others, None, group_id) if others else [])
+
+    def enqueue_call(self, *args: Any, **kwargs: Any) -> Any:
+        """As django-rq's; a duplicate found at the commit is logged and keeps no other hook from running."""
+        if self._waits_for_commit():
+            transaction.on_commit(lambda: duplicates.after_commit(self.original_enqueue_call, *args, **kwargs))
+            return None
+        return super().enqueue_call(*args, **kwargs)
+
+    def _waits_for_commit(self) -> bool:
+        return bool(self._commit_mode == "on_db_commit" and connection.in_atomic_block)
 
     def _enqueue_async_job(
         self, job: Any, pipeline: Pipeline | None = None, at_front: bool = False, unique: bool = False
@@ -152,12 +200,12 @@ class Queue(DjangoRQ):
         if unique and not job._id:
             raise ValueError("unique=True requires an explicit job_id")
         self._prepare(job, JobStatus.SCHEDULED)
-        if isinstance(datetime, _Relative):
-            due = f"+{datetime.seconds_from_now:.6f}"
-        else:
-            aware = datetime if datetime.tzinfo else datetime.astimezone()
-            due = str(calendar.timegm(aware.utctimetuple()))
-        return self._pass_door(job, "schedule", pipeline, unique, due=due)[0]
+        if pipeline is None and self._waits_for_commit():
+            transaction.on_commit(
+                lambda: duplicates.after_commit(self._pass_door, job, "schedule", None, unique, due=_due(datetime))
+            )
+            return job
+        return self._pass_door(job, "schedule", pipeline, unique, due=_due(datetime))[0]
 
     def _enqueue_sync_job(self, job: Any, pipeline: Pipeline | None = None, unique: bool = False) -> Any:
         if not getattr(job, "fresh", False):
@@ -213,3 +261,10 @@ class _Relative(datetime):
         made = cls(at.year, at.month, at.day, at.hour, at.minute, at.second, at.microsecond, at.tzinfo)
         made.seconds_from_now = seconds
         return made
+
+
+def _due(at: datetime) -> str:
+    """A time, or a delay from the store's now, as the enqueue door takes it."""
+    if isinstance(at, _Relative):
+        return f"+{at.seconds_from_now:.6f}"
+    return str(calendar.timegm((at if at.tzinfo else at.astimezone()).utctimetuple()))

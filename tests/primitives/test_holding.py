@@ -157,7 +157,9 @@ def test_nothing_is_left_behind(redis: Any, two: Semaphore) -> None:
     long = Lock("one", "k" * 500, connection=redis)
     with long.hold(30):
         assert redis.hvals(conf.keys.static("key_text")) == [b"k" * 500]
-    assert [key for key in redis.scan_iter("*") if key != conf.keys.static("log").encode()] == []
+    history = conf.keys.of("history", "").encode()
+    kept = [key for key in redis.scan_iter("*") if key != conf.keys.static("log").encode()]
+    assert len(kept) == 2 and all(key.startswith(history) and redis.ttl(key) > 0 for key in kept)
 
 
 def test_each_answer_is_one_round_trip(two: Semaphore, trips: Callable[..., dict[str, int]]) -> None:

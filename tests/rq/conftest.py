@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -8,7 +8,9 @@ from django_rq import get_queue
 
 from queueops.rdb.client import server_of
 from queueops.rq import SimpleWorker, Worker
+from queueops.testing import clock as store_clock
 from tests.rq import jobs
+from tests.scripts.kit import Doors
 
 
 @pytest.fixture(autouse=True)
@@ -41,3 +43,17 @@ def totals(redis: Any) -> Callable[[], dict[str, int]]:
         return {event.decode(): int(n) for event, n in found.items()}
 
     return read
+
+
+@pytest.fixture
+def forward(redis: Any) -> Iterator[Callable[[float], None]]:
+    """Let seconds pass in the store."""
+    store_clock.install()
+    yield lambda seconds: store_clock.advance(redis, seconds)
+    store_clock.remove()
+
+
+@pytest.fixture
+def doors(redis: Any) -> Doors:
+    """The doors themselves, to start a job and leave it running."""
+    return Doors(redis)

@@ -60,7 +60,7 @@ local adopt_flag = 0
 local function consider(queue, id)
   local key, list = K.rq_job .. id, K.rq_queue .. queue
   local got = redis.pcall('HMGET', key, 'status', F.func, F.claims, F.since, 'enqueued_at', 'timeout', F.policy, F.error,
-    F.parked, F.crashes, F.crash_at, F.quarantined, F.attempts, F.failures, F.parkings, F.uncounted)
+    F.parked, F.crashes, F.crash_at, F.quarantined, F.attempts, F.failures, F.parkings, F.uncounted, F.uniques)
   if got.err then
     redis.call('LPOP', list)
     log('job.undecodable', {job = id, q = queue, why = 'its key does not hold a job'})
@@ -124,12 +124,37 @@ local function consider(queue, id)
     quarantine_job(id, queue, func, 'crashes', 'worker died ' .. crashes .. ' times')
     return 'next'
   end
+  local specs = got[17] and uniques(got[17])
+  if specs then
+    -- after the first start only the lock that lasts as long as the job is still needed
+    local needed = {}
+    for _, spec in ipairs(specs) do
+      if spec.l == 'end' or num(got[13], 0) == 0 then needed[#needed + 1] = spec end
+    end
+    local spec, holder = unique_conflict(needed, id)
+    if spec and holder ~= id then
+      redis.call('LPOP', list)
+      if spec.c ~= 'reschedule' then
+        park(id, queue, func, {i = spec.i, t = spec.t, mw = 0}, since, nil, 'unique: held by ' .. holder)
+      elseif not put_off(id, queue, func, spec.i, spec.d, since) then
+        quarantine_job(id, queue, func, 'duplicate', 'put off ' .. MOST_RESCHEDULES .. ' times: duplicate of ' .. holder)
+      end
+      return 'next'
+    end
+    take_uniques(needed, id, NOW)
+  end
   local verdict, claim, due = refusal(id, since, claims)
   if verdict == 'woke' then return 'look' end
   redis.call('LPOP', list)
   if verdict == 'no' then
     if claim.o == 'drop' then
       skip(id, queue, func, claim)
+    elseif claim.o == 'reject' then
+      quarantine_job(id, queue, func, 'duplicate', 'the same is running: ' .. string.gsub(claim.i, SEP, ' '))
+    elseif claim.o == 'reschedule' then
+      if not put_off(id, queue, func, claim.i, claim.ra, since) then
+        quarantine_job(id, queue, func, 'duplicate', 'put off ' .. MOST_RESCHEDULES .. ' times: the same is running')
+      end
     elseif claim.mw > 0 and NOW - since >= claim.mw then
       quarantine_job(id, queue, func, 'waited', 'waited too long for ' .. string.gsub(claim.i, SEP, ' '))
     else
@@ -141,7 +166,7 @@ local function consider(queue, id)
   if simple == 1 then lasts = (math.max(math.min(num(got[6], 180), 31622400), 0) + 60) * 1000000 end
   if not got[3] then adopt_flag = 1 end
   start({id = id, queue = queue, func = func, token = token, worker = worker, claims = claims, span = lasts,
-    simple = simple, iso = iso, seconds = seconds, since = since, adopting = not got[3]})
+    simple = simple, iso = iso, seconds = seconds, since = since, adopting = not got[3], uniques = specs})
   return 'started'
 end
 

@@ -27,6 +27,7 @@ redis.call('ZREM', K.quarantined .. queue, id)
 redis.call('ZREM', K.rq_failed .. queue, id)
 redis.call('HDEL', K.quarantine_info, id)
 redis.call('SADD', K.quarantine_todo, id)
+unique_gone(id)
 redis.call('UNLINK', key, K.rq_results .. id, key .. ':dependents', K.rq_job .. ':' .. id .. ':dependencies')
 if not off then
   -- its entry stays deep in a long list: the claim that meets it finds a cancelled job and drops it

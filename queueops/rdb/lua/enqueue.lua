@@ -1,23 +1,28 @@
--- The enqueue door: job hash, push, waiting index, ledger and bell in one step.
--- ARGV: mode (queue|schedule|sync|deferred), id, queue, at front (0|1), due (s, or '+s' from now; for schedule), function, ttl (s, 0: none),
---       unique (0|1), then field, value, ... of the job hash
+-- The enqueue door: unique locks, job hash, push, waiting index, ledger and bell in one step.
+-- ARGV: mode (queue|schedule|sync|deferred|reserve), id, queue, at front (0|1), due (s, or '+s' from now; for schedule),
+--       function, ttl (s, 0: none), unique (0|1: RQ's own, of the id), unique claims (JSON, '': none), then field, value,
+--       ... of the job hash
+-- reserve: takes the unique locks of a job that RQ is about to save with its dependencies; deferred: RQ has saved it.
 -- Returns {'OK', jobs on the list} | {'EXISTS'} | {'DUPLICATE', status of the open job with this id}
--- Events: (counted) accepted, duplicate; job.duplicate
+--       | {'HELD', id of the holder, on conflict} | {'REJECTED', id of the holder}: this job is quarantined
+--       | {'COALESCED', id of the waiting job that has its arguments now} | {'WAITS', id of the holder}
+-- Events: (counted) accepted, duplicate, rejected, superseded; job.duplicate, .superseded, .parked, .quarantined; unique.*
 --- include time
 --- include log
 --- include count
 --- include bell
 -- out of memory, read only: the first write says so, before anything is changed
 redis.call('SET', K.touched, 1)
-local mode, id, queue, front, due, func, ttl, unique = unpack(ARGV, 1, 8)
-local key = K.rq_job .. id
+local mode, id, queue, front, due, func, ttl, unique, specs = unpack(ARGV, 1, 9)
+local key, FIRST = K.rq_job .. id, 10
 if mode == 'deferred' then
+  redis.call('HDEL', key, F.reserved)
   if redis.call('HDEL', key, F.uncounted) == 1 then count(queue, func, 'accepted') end
   redis.call('ZADD', K.queues, int(NOW), queue)
   return {'OK', 0}
 end
 local function given(name)
-  for i = 9, #ARGV, 2 do if ARGV[i] == name then return ARGV[i + 1] end end
+  for i = FIRST, #ARGV, 2 do if ARGV[i] == name then return ARGV[i + 1] end end
 end
 local old = redis.call('HMGET', key, 'status', F.quarantined, 'origin', 'created_at')
 if old[1] then
@@ -30,33 +35,133 @@ if old[1] then
     log('job.duplicate', {job = id, f = func, q = queue, why = 'this id is ' .. old[1]})
     return {'DUPLICATE', old[1]}
   end
-  local origin = old[3] or queue
-  redis.call('ZREM', K.rq_failed .. origin, id)
-  redis.call('ZREM', K.rq_finished .. origin, id)
-  redis.call('ZREM', K.rq_canceled .. origin, id)
-  if old[2] then
-    redis.call('ZREM', K.quarantined .. origin, id)
-    redis.call('HDEL', K.quarantine_info, id)
-    redis.call('SADD', K.quarantine_todo, id)
-  end
-  redis.call('DEL', key)
 end
-for i = 9, #ARGV, 1000 do redis.call('HSET', key, unpack(ARGV, i, math.min(i + 999, #ARGV))) end
-redis.call('SADD', K.rq_queues, K.rq_queue .. queue)
-redis.call('ZADD', K.queues, int(NOW), queue)
-if tonumber(ttl) > 0 then
-  redis.call('EXPIRE', key, ttl)
-  redis.call('ZADD', K.expiring, int(NOW + tonumber(ttl) * 1000000), id)
-end
-count(queue, func, 'accepted')
-if mode == 'schedule' then
+local function due_at()
+  if mode ~= 'schedule' then return NOW end
   if string.sub(due, 1, 1) == '+' then due = string.format('%.6f', NOW / 1000000 + tonumber(due)) end
-  redis.call('ZADD', K.rq_scheduled .. queue, due, id)
-  return {'OK', 0}
+  return tonumber(due) * 1000000
 end
-redis.call('HSET', key, F.since, int(NOW))
-if mode == 'sync' then return {'OK', 0} end
-redis.call('ZADD', K.waiting .. queue, int(NOW), id)
-local length = redis.call(front == '1' and 'LPUSH' or 'RPUSH', K.rq_queue .. queue, id)
-ring(queue)
-return {'OK', length}
+local function save()
+  if old[1] then
+    local origin = old[3] or queue
+    redis.call('ZREM', K.rq_failed .. origin, id)
+    redis.call('ZREM', K.rq_finished .. origin, id)
+    redis.call('ZREM', K.rq_canceled .. origin, id)
+    if old[2] then
+      redis.call('ZREM', K.quarantined .. origin, id)
+      redis.call('HDEL', K.quarantine_info, id)
+      redis.call('SADD', K.quarantine_todo, id)
+    end
+    redis.call('DEL', key)
+  end
+  for i = FIRST, #ARGV, 1000 do redis.call('HSET', key, unpack(ARGV, i, math.min(i + 999, #ARGV))) end
+  redis.call('SADD', K.rq_queues, K.rq_queue .. queue)
+  redis.call('ZADD', K.queues, int(NOW), queue)
+end
+local function accept()
+  if mode == 'reserve' then
+    redis.call('HSET', key, 'status', 'deferred', F.reserved, int(NOW), F.uncounted, 1)
+    return {'OK', 0}
+  end
+  if tonumber(ttl) > 0 then
+    redis.call('EXPIRE', key, ttl)
+    redis.call('ZADD', K.expiring, int(NOW + tonumber(ttl) * 1000000), id)
+  end
+  count(queue, func, 'accepted')
+  if mode == 'schedule' then
+    due_at()
+    redis.call('ZADD', K.rq_scheduled .. queue, due, id)
+    return {'OK', 0}
+  end
+  redis.call('HSET', key, F.since, int(NOW))
+  if mode == 'sync' then return {'OK', 0} end
+  redis.call('ZADD', K.waiting .. queue, int(NOW), id)
+  local length = redis.call(front == '1' and 'LPUSH' or 'RPUSH', K.rq_queue .. queue, id)
+  ring(queue)
+  return {'OK', length}
+end
+if specs == '' then
+  save()
+  return accept()
+end
+
+--- include record
+--- include slots
+--- include controls
+--- include pauses
+--- include line
+--- include jobs
+--- include withdraw
+--- include supersede
+specs = uniques(specs)
+local fields = {job = id, f = func, q = queue}
+local function duplicate(spec, holder)
+  count(queue, func, 'duplicate')
+  fields.c, fields.why = spec.i, 'held by ' .. holder
+  log('job.duplicate', fields)
+  return {'HELD', holder, spec.c}
+end
+-- the job waits in the line of the lock; a scheduled one comes to it when it is due
+local function wait_for(spec, holder)
+  save()
+  if mode == 'schedule' or mode == 'reserve' then return accept() end
+  count(queue, func, 'accepted')
+  park(id, queue, func, {i = spec.i, t = spec.t, mw = 0}, NOW, nil, 'unique: waits for ' .. holder)
+  return {'WAITS', holder}
+end
+local KEPT = {data = 1, description = 1, meta = 1, timeout = 1, result_ttl = 1, failure_ttl = 1,
+  [F.claims] = 1, [F.func] = 1, [F.policy] = 1, [F.tags] = 1}
+local function coalesce(target)
+  local before = redis.call('HMGET', K.rq_job .. target, F.claims, F.parked, 'origin', F.func)
+  for i = FIRST, #ARGV, 2 do
+    if KEPT[ARGV[i]] then redis.call('HSET', K.rq_job .. target, ARGV[i], ARGV[i + 1]) end
+  end
+  -- it stood in the line of a control that the newer arguments do not ask for
+  local parked = before[2]
+  if parked and string.sub(parked, 1, 2) ~= 'U:' and before[1] ~= given(F.claims) then
+    woken(target, before[3] or queue, before[4] or func, parked)
+  end
+  count(queue, func, 'accepted')
+  count(queue, func, 'superseded')
+  log('job.superseded', {job = target, f = func, q = queue, why = 'newer arguments'})
+  note_fresh(specs, 'accepted')
+  return {'COALESCED', target}
+end
+for _ = 1, 2 * #specs do
+  local spec, holder, waits = unique_conflict(specs, id)
+  if not spec then break end
+  local c = spec.c
+  if mode == 'sync' and c ~= 'reject' then c = 'log' end
+  if c == 'reject' then
+    save()
+    quarantine_job(id, queue, func, 'duplicate', 'duplicate of ' .. holder, nil, 'rejected')
+    return {'REJECTED', holder}
+  elseif holder == id or spec.l == 'ttl' and not waits and (c == 'replace' or c == 'coalesce') then
+    return duplicate(spec, holder) -- the work was done already: nothing is left to replace
+  elseif c == 'replace' then
+    local waiting = waits and holder or follower(spec.i)
+    if waiting then supersede(waiting, 'replaced by ' .. id) end
+    if not waits then
+      note_fresh(specs, 'accepted')
+      return wait_for(spec, holder)
+    end
+  elseif c == 'coalesce' then
+    local waiting = waits and holder or follower(spec.i)
+    if waiting then return coalesce(waiting) end
+    note_fresh(specs, 'accepted')
+    return wait_for(spec, holder)
+  elseif c == 'reschedule' then
+    save()
+    if mode == 'schedule' or mode == 'reserve' then return accept() end
+    count(queue, func, 'accepted')
+    note_fresh(specs, 'accepted')
+    put_off(id, queue, func, spec.i, spec.d, NOW)
+    return {'WAITS', holder}
+  else
+    return duplicate(spec, holder)
+  end
+end
+save()
+take_uniques(specs, id, due_at())
+note_fresh(specs, 'accepted')
+return accept()

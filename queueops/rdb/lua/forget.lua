@@ -17,7 +17,9 @@ if got[4] then
   redis.call('HDEL', K.quarantine_info, id)
   redis.call('SADD', K.quarantine_todo, id)
 end
-if not open[got[1] or ''] or redis.call('HEXISTS', K.running, id) == 1 then return 0 end
+if redis.call('HEXISTS', K.running, id) == 1 then return 0 end
+unique_gone(id)
+if not open[got[1] or ''] then return 0 end
 if redis.call('HDEL', key, F.uncounted) == 1 then count(queue, got[2] or '', 'accepted') end
 count(queue, got[2] or '', event)
 log('job.' .. event, {job = id, f = got[2], q = queue})

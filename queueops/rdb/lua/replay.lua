@@ -41,9 +41,15 @@ local dependents = K.rq_job .. id .. ':dependents'
 local waiting = redis.call('SCARD', dependents)
 if waiting > 5000 then return {'skipped', waiting .. ' jobs depend on it, more than one step may move', queue} end
 if redis.call('EXISTS', new_key) == 1 then return {'skipped', 'the new id is already taken', queue} end
+local specs = uniques(map[F.uniques])
+for _, spec in ipairs(specs) do
+  local holder = unique_holder(spec.i)
+  -- its own lock that only time would have ended passes on to the replay
+  if holder and holder ~= id then return {'skipped', 'unique: held by ' .. holder, queue} end
+end
 
 local DROP = {'status', 'started_at', 'ended_at', 'enqueued_at', 'last_heartbeat', 'worker_name', 'result', 'exc_info',
-  'dependency_id', 'dependency_ids', F.since, F.token, F.crashes, F.crash_at, F.parked, F.parkings, F.error, F.error_line, F.call,
+  'dependency_id', 'dependency_ids', F.since, F.token, F.crashes, F.crash_at, F.parked, F.parkings, F.reschedules, F.error, F.error_line, F.call,
   F.quarantined, F.replayed_as}
 local func, replays = map[F.func] or info['function'] or '', (tonumber(map[F.replays]) or 0) + 1
 local fresh = {}
@@ -95,6 +101,9 @@ redis.call('SADD', K.rq_queues, K.rq_queue .. queue)
 redis.call('ZADD', K.queues, int(NOW), queue)
 redis.call('ZADD', K.waiting .. queue, int(NOW), new)
 redis.call('RPUSH', K.rq_queue .. queue, new)
+for _, spec in ipairs(specs) do redis.call('ZREM', K.holders .. spec.i, id) end
+take_uniques(specs, new, NOW)
+note_fresh(specs, 'accepted')
 count(queue, func, 'replayed')
 log('job.replayed', {job = new, f = func, q = queue, by = by,
   why = 'replay of ' .. id .. (restored and ' from its copy' or '') .. ': ' .. why})

@@ -51,16 +51,22 @@ if outcome == 'crashed' then
   return {'OK', 'crashed', 0}
 end
 begin_late(token, record)
+local specs = record.uniques or {}
 if outcome == 'put_back' then reserve(record) end
 end_lease(token, record)
 if outcome == 'completed' then
   count(queue, func, 'completed')
   observe(queue, func, 'r', NOW - record.started)
   log('job.completed', fields)
+  note_fresh(specs, 'completed')
   if options.repeats == 1 and redis.call('EXISTS', key) == 1 then
     count(queue, func, 'accepted')
     forget_error()
     waits_again()
+    note_fresh(specs, 'accepted')
+    unique_again(specs, id)
+  else
+    unique_end(specs, id, true)
   end
 elseif outcome == 'retried' or outcome == 'failed' then
   count(queue, func, 'failed_attempt')
@@ -73,7 +79,10 @@ elseif outcome == 'retried' or outcome == 'failed' then
   if outcome == 'retried' then
     count(queue, func, 'retried')
     log('job.retried', fields)
-    if there then waits_again() end
+    if there then
+      waits_again()
+      unique_again(specs, id)
+    end
   else
     local policy = policy_of(redis.call('HGET', key, F.policy))
     local attempts = tonumber(redis.call('HGET', key, F.attempts)) or 1
@@ -85,10 +94,11 @@ elseif outcome == 'retried' or outcome == 'failed' then
       if there then redis.call('HDEL', key, F.since) end
       count(queue, func, 'failed')
       log('job.failed', fields)
+      unique_end(specs, id, true)
     end
   end
 elseif outcome == 'put_back' then
-  put_back(id, queue, func, options.reason)
+  put_back(id, queue, func, options.reason, specs)
 elseif outcome == 'postponed' then
   redis.call('HINCRBY', key, F.attempts, -1)
   redis.call('PERSIST', key)
@@ -97,11 +107,13 @@ elseif outcome == 'postponed' then
   redis.call('ZADD', K.parked .. queue, int(NOW + options.seconds * 1000000), id)
   redis.call('ZADD', K.waiting .. queue, redis.call('HGET', key, F.since) or int(NOW), id)
   count(queue, func, 'put_back')
+  unique_again(specs, id)
   log('job.postponed', fields)
 elseif outcome == 'discarded' then
   redis.call('HSET', key, 'status', 'canceled')
   redis.call('EXPIRE', key, 500)
   count(queue, func, 'discarded')
   log('job.discarded', fields)
+  unique_end(specs, id, true)
 end
 return {'OK', outcome, has_dependents}

@@ -5,7 +5,7 @@
 local id, queue, func, token = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local key = K.rq_job .. id
 if redis.call('EXISTS', K.epoch) == 0 then return {'MIRROR_MISSING'} end
-local got = redis.call('HMGET', key, F.claims, F.since)
+local got = redis.call('HMGET', key, F.claims, F.since, F.uniques)
 local claims = sorted_claims(got[1] or '[]') or {}
 local since = num(got[2], NOW)
 if redis.call('HEXISTS', K.leases, token) == 1 then return {'TAKEN'} end
@@ -13,6 +13,7 @@ local function refused(why, instance)
   count(queue, func, 'skipped')
   redis.call('HSET', key, 'status', 'canceled')
   redis.call('EXPIRE', key, 500)
+  unique_gone(id)
   log(instance and subject(instance) .. '.refused' or 'job.skipped', {c = instance, job = id, f = func, q = queue, why = why})
   return {'REFUSED', instance or why}
 end
@@ -25,7 +26,7 @@ for _ = 1, 10 do
     return refused(nil, claim.i)
   elseif verdict == 'ok' then
     start({id = id, queue = queue, func = func, token = token, worker = '', claims = claims, span = tonumber(ARGV[5]),
-      simple = 1, iso = ARGV[6], seconds = ARGV[7], since = since})
+      simple = 1, iso = ARGV[6], seconds = ARGV[7], since = since, uniques = got[3] and uniques(got[3])})
     return {'TAKEN'}
   end
 end

@@ -131,7 +131,7 @@ local function sorted_claims(raw)
     claim.n, claim.w, claim.per = num(claim.n, 1), num(claim.w, 1), num(claim.per, 0)
     claim.l, claim.ra, claim.mw = num(claim.l, 0), num(claim.ra, 0), num(claim.mw, 0)
   end
-  local rank = {L = 1, S = 2, R = 3}
+  local rank = {X = 0, L = 1, S = 2, R = 3}
   if #claims > 1 then
     table.sort(claims, function(a, b)
       if a.k ~= b.k then return (rank[a.k] or 9) < (rank[b.k] or 9) end

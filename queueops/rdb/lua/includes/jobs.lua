@@ -28,11 +28,11 @@ local function leave_quarantine(id, queue)
   redis.call('HDEL', K.rq_job .. id, F.quarantined)
 end
 
--- quarantine_job(id, queue, func, kind, why[, error]): the caller has taken it off list and lease. For RQ it is
--- failed, in its failed registry without expiry; our membership comes on top.
-local function quarantine_job(id, queue, func, kind, why, error)
+-- quarantine_job(id, queue, func, kind, why[, error[, event]]): the caller has taken it off list and lease. For RQ it is
+-- failed, in its failed registry without expiry; our membership comes on top. It gives its unique locks back.
+local function quarantine_job(id, queue, func, kind, why, error, event)
   local key = K.rq_job .. id
-  local got = redis.call('HMGET', key, F.attempts, F.crashes, F.failures, F.error, F.replays)
+  local got = redis.call('HMGET', key, F.attempts, F.crashes, F.failures, F.error, F.replays, F.uniques)
   redis.call('HSET', key, 'status', 'failed', F.quarantined, why)
   redis.call('HDEL', key, F.since)
   if not redis.call('HGET', key, 'origin') then redis.call('HSET', key, 'origin', queue) end
@@ -47,7 +47,9 @@ local function quarantine_job(id, queue, func, kind, why, error)
     cjson.encode(got[4] or ''), num(got[1], 0), num(got[2], 0), num(got[3], 0),
     num(got[5], 0), NOW))
   redis.call('SADD', K.quarantine_todo, id)
-  count(queue, func, 'quarantined')
+  if got[6] then unique_end(uniques(got[6]), id) end
+  -- one that is turned away at the enqueue door was never open
+  count(queue, func, event or 'quarantined')
   log('job.quarantined', {job = id, f = func, q = queue, why = why})
 end
 
@@ -95,9 +97,10 @@ local function end_lease(token, record)
   end
 end
 
--- put_back(id, queue, func): a start that does not count: to the front, the attempt taken back
-local function put_back(id, queue, func, why)
+-- put_back(id, queue, func, why, specs): a start that does not count: to the front, the attempt taken back
+local function put_back(id, queue, func, why, specs)
   local key = K.rq_job .. id
+  unique_again(specs, id)
   redis.call('HINCRBY', key, F.attempts, -1)
   redis.call('PERSIST', key)
   redis.call('ZADD', K.waiting .. queue, redis.call('HGET', key, F.since) or int(NOW), id)
@@ -143,6 +146,7 @@ local function crash(token, record, why)
       quarantine_job(id, queue, func, 'crashes', 'worker died ' .. crashes .. ' times (' .. why .. ')')
     else
       redis.call('PERSIST', key)
+      unique_again(record.uniques or {}, id)
       redis.call('ZADD', K.waiting .. queue, redis.call('HGET', key, F.since) or int(NOW), id)
       to_front(id, queue)
     end
@@ -151,10 +155,12 @@ local function crash(token, record, why)
   if not got[2] then
     if status then redis.call('DEL', key) end
     end_lease(token, record)
+    unique_end(record.uniques or {}, id)
     gone(id, queue, func)
     return
   end
   end_lease(token, record)
+  if not OPEN[status or ''] then unique_end(record.uniques or {}, id) end
   if status == 'finished' then
     count(queue, func, 'completed')
     log('job.completed', {job = id, f = func, q = queue, w = record.worker, why = 'ended with ' .. why})

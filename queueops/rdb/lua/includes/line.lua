@@ -3,13 +3,15 @@
 -- and in RQ's scheduled registry an hour ahead, where plain RQ tools see it.
 --- include callers
 local RECHECK = 300000000
+local wake_unique, unique_tidy, unique_gone -- see unique
 local function pump_at(instance, due) redis.call('ZADD', K.pump, 'LT', int(due), instance) end
 
 -- refresh_pump(instance): look again when the next offer ends, or the next holder (a primitive's has no lease record)
 local function refresh_pump(instance)
   local offer = redis.call('ZRANGE', K.offers .. instance, 0, 0, 'WITHSCORES')
   if offer[2] then pump_at(instance, tonumber(offer[2])) end
-  if string.sub(instance, 1, 1) == 'R' then return end
+  local kind = string.sub(instance, 1, 1)
+  if kind == 'R' or kind == 'U' then return end
   local holders = redis.call('ZRANGE', K.holders .. instance, 0, 9, 'WITHSCORES')
   for i = 1, #holders, 2 do
     if i == 19 or redis.call('HEXISTS', K.leases, holders[i]) == 0 then
@@ -56,15 +58,16 @@ local function unpark(id, queue, instance)
   end
 end
 
--- skip(id, queue, func, claim): a job that would rather not run than wait
-local function skip(id, queue, func, claim)
+-- skip(id, queue, func, claim[, why]): a job that would rather not run than wait
+local function skip(id, queue, func, claim, why)
   local key = K.rq_job .. id
   redis.call('HSET', key, 'status', 'canceled')
   redis.call('EXPIRE', key, 500)
   redis.call('ZREM', K.waiting .. queue, id)
   redis.call('ZREM', K.expiring, id)
+  unique_gone(id)
   count(queue, func, 'skipped')
-  log('job.skipped', {job = id, f = func, q = queue, c = claim.i})
+  log('job.skipped', {job = id, f = func, q = queue, c = claim.i, why = why})
 end
 
 -- to_front(id, queue): back on its queue, before all others
@@ -96,6 +99,7 @@ end
 -- but does not fit blocks the line; a waiter that another control refuses moves to that line. Bounded: what is left
 -- after 30 looks goes to the pump. A reservation lasts C.offer µs.
 local function wake(instance)
+  if string.sub(instance, 1, 2) == 'U:' then return wake_unique(instance) end
   -- where the last look stopped, behind waiters that could not run whatever room there is
   local cursor = num(redis.call('HGET', K.cursors, instance))
   local count_woken, rank = call_in(instance), cursor or 0
@@ -147,6 +151,8 @@ local function wake(instance)
           if refused.o == 'drop' then
             unpark(id, queue, '')
             skip(id, queue, func, refused)
+          elseif refused.o == 'reject' then
+            woken(id, queue, func, instance) -- the claim door turns it away
           elseif refused.ra > 0 then
             redis.call('ZADD', K.parked .. queue, int(NOW + refused.ra), id)
             redis.call('HSET', K.rq_job .. id, F.parked, '')
@@ -192,6 +198,9 @@ end
 
 -- tidy(instance): expired offers out, expired holders without a lease record (primitives) out, then wake
 local function tidy(instance)
+  if string.sub(instance, 1, 2) == 'U:' then
+    return unique_tidy(instance)
+  end
   for _, job in ipairs(redis.call('ZRANGEBYSCORE', K.offers .. instance, '-inf', int(NOW), 'LIMIT', 0, 100)) do
     if outlive_offer(instance, job) then
       redis.call('ZADD', K.offers .. instance, 'XX', int(NOW + C.offer), job)
@@ -263,3 +272,4 @@ local function let_in(func, most)
   if redis.call('EXISTS', K.line .. instance) == 1 then pump_at(instance, NOW) else forget_if_empty(instance) end
   return let
 end
+--- include unique

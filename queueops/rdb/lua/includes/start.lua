@@ -30,9 +30,10 @@ local function hold(token, id, claims, ends, fields)
 end
 
 local function lease_text(r)
-  return string.format('{"job":%s,"queue":%s,"function":%s,"worker":%s,"started":%.0f,"span":%.0f,"simple":%d,"adopting":%d,"holds":%s}',
+  local more = r.uniques and #r.uniques > 0 and ',"uniques":' .. cjson.encode(r.uniques) or ''
+  return string.format('{"job":%s,"queue":%s,"function":%s,"worker":%s,"started":%.0f,"span":%.0f,"simple":%d,"adopting":%d,"holds":%s%s}',
     cjson.encode(r.job), cjson.encode(r.queue), cjson.encode(r['function']), cjson.encode(r.worker), r.started, r.span,
-    r.simple, r.adopting or 0, #r.holds == 0 and '[]' or cjson.encode(r.holds))
+    r.simple, r.adopting or 0, #r.holds == 0 and '[]' or cjson.encode(r.holds), more)
 end
 
 -- span_of(claims, default): the shortest lease that the claims ask for (µs)
@@ -44,14 +45,14 @@ end
 
 -- start(s): lease, RQ's own records of a started execution, attempt, waiting time. s: id, queue, func, token, worker,
 -- claims, span, simple, iso (client's time, for RQ's display fields only), seconds (text), since,
--- adopting (the start is counted by adopt)
+-- uniques, adopting (the start is counted by adopt)
 local function start(s)
   local key, ends = K.rq_job .. s.id, NOW + s.span
   local fields = {job = s.id, f = s.func, q = s.queue, w = s.worker, t = string.sub(s.token, 1, 8)}
   local holds = hold(s.token, s.id, s.claims, ends, fields)
   redis.call('HSET', K.leases, s.token, lease_text({job = s.id, queue = s.queue, ['function'] = s.func,
     worker = s.worker, started = NOW, span = s.span, simple = s.simple,
-    adopting = s.adopting and 1 or 0, holds = holds}))
+    adopting = s.adopting and 1 or 0, holds = holds, uniques = s.uniques}))
   redis.call('ZADD', K.lease_ends, int(ends), s.token)
   redis.call('HSET', K.running, s.id, s.token)
   redis.call('HINCRBY', key, F.attempts, 1)
@@ -71,5 +72,6 @@ local function start(s)
     redis.call('SADD', K.rq_worker .. s.worker .. ':executions', execution)
     redis.call('PEXPIRE', K.rq_worker .. s.worker .. ':executions', math.ceil(s.span / 1000) + 120000)
   end
+  if s.uniques then unique_start(s.uniques, s.id) end
   if not s.adopting then begin(s.queue, s.func, s.since, fields) end
 end

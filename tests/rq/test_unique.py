@@ -1,0 +1,398 @@
+"""Uniqueness through RQ's own interface, with real workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import rq
+from django.db import transaction
+from django.utils import timezone
+from django_rq import get_queue
+from rq import Retry
+from rq.job import Dependency, JobStatus
+
+from queueops import DuplicateJob
+from queueops.operations import discard, quarantine, replay, requeue
+from queueops.rq import Job, SimpleWorker
+from tests.rq import unique_jobs as jobs
+from tests.scripts.kit import K
+
+Work = Callable[..., None]
+Totals = Callable[..., dict[str, int]]
+WHO = {"actor": "ann", "reason": "because"}
+
+
+@pytest.fixture(autouse=True)
+def _calls() -> None:
+    jobs.CALLS.clear()
+
+
+def status(job: Any) -> JobStatus:
+    found: JobStatus = Job.fetch(job.id, connection=job.connection).get_status()
+    return found
+
+
+def log(queue: Any, *subjects: str) -> list[str]:
+    found = [fields[b"e"].decode() for _, fields in queue.connection.xrange(K.static("log"))]
+    return [event for event in found if event.startswith(subjects or "")]
+
+
+LOCKS = ["until_executing", "until_executed", "until_expired", "until_and_while"]
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_while_one_waits_another_is_a_duplicate(queue: Any, work: Work, totals: Totals, name: str) -> None:
+    function = getattr(jobs, name)
+    first = queue.enqueue(function, 1)
+    assert queue.enqueue(function, 1).id == first.id
+    assert queue.enqueue(function, 2).id != first.id
+    assert queue.enqueue_in(timedelta(hours=1), function, 1).id == first.id
+    assert len(queue) == 2 and totals()["duplicate"] == 2 and totals()["accepted"] == 2
+    work()
+    assert sorted(jobs.CALLS) == [1, 2]
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_after_its_end_the_next_is_welcome_unless_time_says_no(queue: Any, work: Work, name: str) -> None:
+    function = getattr(jobs, name)
+    first = queue.enqueue(function, 1)
+    work()
+    again = queue.enqueue(function, 1)
+    work()
+    if name == "until_expired":
+        assert again.id == first.id and jobs.CALLS == [1]
+    else:
+        assert again.id != first.id and jobs.CALLS == [1, 1]
+        assert not queue.connection.keys(K.of("holders", "U:*"))
+        assert not queue.connection.zcard(K.static("instances"))
+
+
+def test_until_executed_is_kept_through_retries_and_parking(queue: Any, work: Work) -> None:
+    first = queue.enqueue(jobs.until_executed, 1, fail=1, retry=Retry(max=2, interval=60))
+    work()
+    assert jobs.CALLS == [1] and status(first) == JobStatus.SCHEDULED
+    assert queue.enqueue(jobs.until_executed, 1).id == first.id
+    from queueops import Lock
+
+    lock = Lock("shelf", connection=queue.connection)
+    assert lock.acquire("t", 60)
+    parked = queue.enqueue(jobs.shelved, 9)
+    work()
+    assert queue.enqueue(jobs.shelved, 9).id == parked.id
+    lock.release("t")
+    work()
+    assert jobs.CALLS == [1, 9]
+    assert queue.enqueue(jobs.shelved, 9).id != parked.id
+
+
+def test_a_final_failure_and_a_quarantine_free_it(queue: Any, work: Work) -> None:
+    first = queue.enqueue(jobs.until_executed, 1, fail=9)
+    work()
+    assert status(first) == JobStatus.FAILED
+    second = queue.enqueue(jobs.until_executed, 1, fail=9)
+    assert second.id != first.id
+    assert quarantine(second.id, **WHO).done == 1
+    assert queue.enqueue(jobs.until_executed, 1).id not in (first.id, second.id)
+
+
+def test_until_executing_taken_by_another_survives_the_retry_of_the_first(queue: Any, work: Work) -> None:
+    first = queue.enqueue(jobs.until_executing, 1, fail=1, retry=Retry(max=2))
+    worker = SimpleWorker([queue], connection=queue.connection)
+    worker.work(burst=True, max_jobs=1, logging_level="ERROR")
+    # the retry took the lock again, since nobody had it
+    assert queue.enqueue(jobs.until_executing, 1).id == first.id
+    work()
+    assert jobs.CALLS == [1, 1]
+
+
+def test_c02_a_lock_cannot_expire_while_its_job_waits(queue: Any, work: Work, forward: Any) -> None:
+    first = queue.enqueue(jobs.until_expired, 1)
+    forward(700)
+    assert queue.enqueue(jobs.until_expired, 1).id == first.id
+    work()
+    assert queue.enqueue(jobs.until_expired, 1).id != first.id, "over, and its job no longer waits"
+    assert "unique.expired" in log(queue, "unique")
+
+
+def test_the_ttl_counts_from_when_the_job_may_run(queue: Any, work: Work, forward: Any) -> None:
+    first = queue.enqueue_in(timedelta(seconds=1000), jobs.until_expired, 1)
+    forward(1001)
+    work()
+    forward(500)
+    assert queue.enqueue(jobs.until_expired, 1).id == first.id
+    forward(100)
+    assert queue.enqueue(jobs.until_expired, 1).id != first.id
+
+
+def test_raise_names_the_holder(queue: Any) -> None:
+    first = queue.enqueue(jobs.raises, 1)
+    with pytest.raises(DuplicateJob, match=first.id) as told:
+        queue.enqueue(jobs.raises, 1)
+    assert told.value.holder_id == first.id
+    first_plain, error, other = queue.enqueue_many(
+        [
+            queue.prepare_data(jobs.plain, (1,)),
+            queue.prepare_data(jobs.raises, (1,)),
+            queue.prepare_data(jobs.raises, (2,)),
+        ]
+    )
+    assert isinstance(error, DuplicateJob) and error.holder_id == first.id
+    assert status(first_plain) == status(other) == JobStatus.QUEUED
+
+
+def test_reject_sets_the_duplicate_aside_replayable(queue: Any, work: Work, totals: Totals) -> None:
+    first = queue.enqueue(jobs.rejects, 1, 0)
+    others = [queue.enqueue(jobs.rejects, 1, n) for n in range(1, 5)]
+    assert len({first.id, *(job.id for job in others)}) == 5
+    held = {job.decode() for job in queue.connection.zrange(K.of("quarantined", "default"), 0, -1)}
+    assert held == {job.id for job in others}
+    assert totals() == {"accepted": 1, "rejected": 4}
+    result = replay(others[0].id, **WHO)
+    assert (result.done, result.skipped) == (0, 1) and f"held by {first.id}" in next(iter(result.reasons))
+    work()
+    assert jobs.CALLS == [(1, 0)] and totals().get("failed_attempt") is None
+    assert replay(others[0].id, **WHO).done == 1
+    assert replay(others[1].id, **WHO).skipped == 1, "the replay holds the lock now"
+    work()
+    assert jobs.CALLS == [(1, 0), (1, 1)]
+
+
+def test_replace_supersedes_the_waiting_one_and_never_touches_the_running_one(
+    queue: Any, work: Work, totals: Totals, doors: Any
+) -> None:
+    first = queue.enqueue(jobs.replaces, 1, 0)
+    second = queue.enqueue(jobs.replaces, 1, 1)
+    assert first.id != second.id and len(queue) == 1 and status(first) == JobStatus.CANCELED
+    assert totals() == {"accepted": 2, "superseded": 1}
+    running, token = doors.start()
+    assert running == second.id
+    third, fourth = (queue.enqueue(jobs.replaces, 1, n) for n in (2, 3))
+    assert status(second) == JobStatus.STARTED and status(third) == JobStatus.CANCELED
+    assert doors.start() is None, "it waits for the running one"
+    doors.settle(token)
+    assert queue.connection.lrange(queue.key, 0, -1) == [fourth.id.encode()]
+    work()
+    assert jobs.CALLS == [(1, 3)]
+
+
+def test_43_coalesce_keeps_the_newest_arguments(queue: Any, work: Work, totals: Totals) -> None:
+    first = queue.enqueue(jobs.coalesces, 1, 0)
+    assert queue.enqueue(jobs.coalesces, 1, 7).id == first.id
+    assert totals() == {"accepted": 2, "superseded": 1}
+    work()
+    assert jobs.CALLS == [(1, 7)]
+    again = queue.enqueue(jobs.coalesces, 1, 8)
+    queue.connection.delete(again.key)  # the waiting copy is lost
+    queue.connection.delete(queue.key)
+    assert queue.enqueue(jobs.coalesces, 1, 9).id != again.id
+    work()
+    assert jobs.CALLS == [(1, 7), (1, 9)]
+
+
+@pytest.mark.parametrize("outcome", ["completed", "failed"])
+def test_44_one_runs_and_one_waits_with_the_newest(queue: Any, work: Work, doors: Any, outcome: str) -> None:
+    queue.enqueue(jobs.coalesces, 1, 0)
+    _, token = doors.start()
+    followers = {queue.enqueue(jobs.coalesces, 1, n).id for n in range(1, 6)}
+    assert len(followers) == 1
+    doors.settle(token, outcome)
+    work()
+    assert jobs.CALLS == [(1, 5)]
+
+
+def test_38_reschedule_is_bounded_then_quarantined(queue: Any, doors: Any, forward: Any, totals: Totals) -> None:
+    queue.enqueue(jobs.reschedules, 1, 0)
+    doors.start(span=10_000)
+    second = queue.enqueue(jobs.reschedules, 1, 1)
+    for turn in range(10):
+        assert status(second) == JobStatus.SCHEDULED, turn
+        forward(5.1)
+        assert doors.start() is None
+    assert queue.connection.zscore(K.of("quarantined", "default"), second.id)
+    assert totals()["parked"] == 10
+
+
+def test_33_while_executing_waits_for_the_running_one(queue: Any, work: Work, doors: Any) -> None:
+    first, second = (queue.enqueue(jobs.while_executing, 1) for _ in range(2))
+    assert first.id != second.id
+    running, token = doors.start()
+    assert running == first.id and doors.start() is None
+    assert second.connection.hget(second.key, "qo_parked").startswith(b"X:")
+    doors.settle(token)
+    work()
+    assert jobs.CALLS == [1]
+
+
+def test_35_until_and_while_executing(queue: Any, work: Work, doors: Any) -> None:
+    first = queue.enqueue(jobs.until_and_while, 1)
+    assert queue.enqueue(jobs.until_and_while, 1).id == first.id
+    _, token = doors.start()
+    second = queue.enqueue(jobs.until_and_while, 1)
+    assert second.id != first.id, "the first lock is free since the body started"
+    assert doors.start() is None, "the second one is not"
+    assert queue.enqueue(jobs.until_and_while, 1).id == second.id
+    doors.settle(token)
+    work()
+    assert jobs.CALLS == [1]
+
+
+# --- every way in ---------------------------------------------------------------------------------------------------
+
+
+def test_scheduled_dependent_and_many(queue: Any, work: Work, totals: Totals) -> None:
+    parent = queue.enqueue(jobs.plain, 0)
+    child = queue.enqueue(jobs.until_executed, 1, depends_on=parent)
+    assert status(child) == JobStatus.DEFERRED
+    assert queue.enqueue(jobs.until_executed, 1, depends_on=parent).id == child.id
+    assert queue.enqueue(jobs.until_executed, 1).id == child.id
+    later = queue.enqueue_at(timezone.now() + timedelta(hours=1), jobs.until_executed, 2)
+    datas = [queue.prepare_data(jobs.until_executed, (n,)) for n in (1, 2, 3, 3)]
+    many = queue.enqueue_many(datas)
+    assert [job.id for job in many[:2]] == [child.id, later.id] and many[2].id == many[3].id
+    work()
+    assert sorted(map(str, jobs.CALLS)) == ["(0,)", "1", "3"]
+    assert totals()["accepted"] == 4 and totals()["duplicate"] == 5
+
+
+def test_a_dependent_whose_save_never_came_blocks_nobody_for_long(queue: Any, forward: Any) -> None:
+    from queueops.rdb import doors as door
+
+    made = queue.create_job(jobs.until_executed, (1,))
+    door.enqueue(
+        queue.connection, mode="reserve", job_id=made.id, queue="default", function=made.function,
+        mapping=made.to_dict(), uniques=made.uniques_text,
+    )  # fmt: skip
+    assert queue.enqueue(jobs.until_executed, 1).id == made.id, "it may still come"
+    forward(61)
+    assert queue.enqueue(jobs.until_executed, 1).id != made.id
+    assert "unique.taken_over" in log(queue, "unique")
+
+
+def test_a_plain_producer_is_checked_at_the_claim_door(queue: Any, work: Work, totals: Totals) -> None:
+    plain = rq.Queue("default", connection=queue.connection)
+    ours = queue.enqueue(jobs.until_executed, 1)
+    foreign = plain.enqueue(jobs.until_executed, 1)
+    queue.connection.rpoplpush(queue.key, queue.key)  # the foreign one first
+    work()
+    assert jobs.CALLS == [1] and status(ours) == JobStatus.FINISHED
+    assert status(foreign) == JobStatus.CANCELED and totals()["skipped"] == 1
+    for _ in range(2):
+        plain.enqueue(jobs.rejects, 5)
+    work()
+    assert jobs.CALLS == [1, (5, 0), (5, 0)], "one after the other: neither is a duplicate"
+
+
+def test_synchronous(queue: Any, redis: Any) -> None:
+    waiting = queue.enqueue(jobs.until_executed, 1)
+    sync = get_queue("default", is_async=False)
+    assert sync.enqueue(jobs.until_executed, 1).id == waiting.id and jobs.CALLS == []
+    assert sync.enqueue(jobs.until_executed, 2).get_status() == JobStatus.FINISHED and jobs.CALLS == [2]
+    assert not redis.exists(K.of("holders", "U:tests.rq.unique_jobs.until_executed on default\x1f2"))
+
+
+def test_in_a_transaction_lock_and_job_appear_with_the_commit(queue: Any, totals: Totals) -> None:
+    try:
+        with transaction.atomic():
+            queue.enqueue(jobs.until_executed, 1)
+            queue.enqueue_in(timedelta(hours=1), jobs.until_executed, 2)
+            queue.enqueue_many([queue.prepare_data(jobs.until_executed, (3,))])
+            raise LookupError
+    except LookupError:
+        pass
+    assert not queue.connection.keys("*U:*") and not totals()
+    holder = queue.enqueue(jobs.raises, 9)
+    with transaction.atomic():
+        assert queue.enqueue(jobs.until_executed, 1) is None
+        scheduled = queue.enqueue_in(timedelta(hours=1), jobs.until_executed, 2)
+        (many,) = queue.enqueue_many([queue.prepare_data(jobs.until_executed, (3,))])
+        queue.enqueue(jobs.raises, 9)
+        assert totals() == {"accepted": 1}
+    assert totals() == {"accepted": 4, "duplicate": 1} and status(holder) == JobStatus.QUEUED
+    assert queue.enqueue(jobs.until_executed, 2).id == scheduled.id
+    assert queue.enqueue(jobs.until_executed, 3).id == many.id
+
+
+# --- jobs that vanish -----------------------------------------------------------------------------------------------
+
+
+def _delete_hash(queue: Any, job: Any) -> None:
+    queue.connection.delete(job.key)
+
+
+def _delete_list(queue: Any, job: Any) -> None:
+    queue.connection.delete(queue.key)
+
+
+@pytest.mark.parametrize(
+    "remove",
+    [
+        lambda queue, job: discard(job.id, **WHO),
+        lambda queue, job: quarantine(job.id, **WHO),
+        lambda queue, job: rq.Queue("default", connection=queue.connection).empty(),
+        lambda queue, job: queue.empty(),
+        lambda queue, job: job.delete(),
+        lambda queue, job: rq.job.Job.fetch(job.id, connection=queue.connection).delete(),
+        lambda queue, job: job.cancel(),
+        lambda queue, job: rq.job.Job.fetch(job.id, connection=queue.connection).cancel(),
+        _delete_hash,
+        _delete_list,
+    ],
+    ids=["discard", "quarantine", "rq empty", "empty", "delete", "rq delete", "cancel", "rq cancel", "hash", "list"],
+)  # fmt: skip
+def test_c05_the_job_vanished_and_so_did_its_lock(queue: Any, work: Work, remove: Any) -> None:
+    first = queue.enqueue(jobs.until_executed, 1)
+    remove(queue, first)
+    second = queue.enqueue(jobs.until_executed, 1)
+    assert second.id != first.id
+    work()
+    assert jobs.CALLS == [1]
+
+
+def test_c06_no_push_no_lock(queue: Any) -> None:
+    with pytest.raises(Exception, match=r"[Pp]ickle|lambda"):
+        queue.enqueue(jobs.until_executed, 1, meta={"f": lambda: 1})
+    assert not queue.connection.keys("*U:*")
+    assert status(queue.enqueue(jobs.until_executed, 1)) == JobStatus.QUEUED
+
+
+def test_a_failed_job_is_requeued_under_its_lock(queue: Any, work: Work) -> None:
+    first = queue.enqueue(jobs.until_executed, 1, fail=1)
+    work()
+    second = queue.enqueue(jobs.until_executed, 1)
+    assert second.id != first.id
+    assert requeue(first.id, **WHO).skipped == 1
+    work()
+    assert requeue(first.id, **WHO).done == 1
+    assert queue.enqueue(jobs.until_executed, 1).id == first.id
+
+
+# --- what is the same -----------------------------------------------------------------------------------------------
+
+
+def test_all_arguments_count_and_queues_and_functions_separate(queue: Any) -> None:
+    same = queue.enqueue(jobs.all_arguments, 1, b={"x": 1, "y": [2]})
+    assert queue.enqueue(jobs.all_arguments, 1, b={"y": [2], "x": 1}).id == same.id
+    for args in ((True,), ("1",), (1.0,)):
+        assert queue.enqueue(jobs.all_arguments, *args, b={"x": 1, "y": [2]}).id != same.id
+    low = get_queue("low")
+    assert low.enqueue(jobs.until_executed, 1).id != queue.enqueue(jobs.until_executed, 1).id
+    assert low.enqueue(jobs.one, 1).id == queue.enqueue(jobs.other, 1).id
+
+
+def test_c10_locks_of_different_kinds_with_one_key_are_different(queue: Any) -> None:
+    queue.enqueue(jobs.shelved, "shelf")
+    queue.enqueue(jobs.until_executed, "*" + "0" * 64)
+    queue.enqueue(jobs.until_executed, "a\nb:{c}\x00" + "k" * 10_000)
+    assert len(queue.connection.keys(K.of("holders", "U:*"))) == 3
+    assert len(queue) == 3
+
+
+def test_dependency_of_a_duplicate_waits_for_the_holder(queue: Any, work: Work) -> None:
+    first = queue.enqueue(jobs.until_executed, 1)
+    duplicate = queue.enqueue(jobs.until_executed, 1)
+    queue.enqueue(jobs.plain, "after", depends_on=Dependency([duplicate]))
+    work()
+    assert jobs.CALLS == [1, ("after",)] and first.id == duplicate.id
