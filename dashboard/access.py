@@ -30,13 +30,16 @@ VERBS = {
     "replay": "replay",
     "discard": "replay",
     "requeue": "replay",
+    "run_now": "replay",
+    "run_cron": "replay",
+    "stop_batch": "replay",
 }
 """Permission codename of each verb."""
 
 NEEDED = {
     VIEW: gettext_lazy("see the dashboard"),
     "operate": gettext_lazy("pause, resume, limit, isolate and stop"),
-    "replay": gettext_lazy("replay, requeue, quarantine and discard"),
+    "replay": gettext_lazy("replay, requeue, run now, quarantine and discard"),
     "release": gettext_lazy("release a lock by force"),
 }
 

@@ -30,6 +30,8 @@ STATES: dict[str, Look] = {
     "duplicate": Look(_("duplicate"), "s-duplicate", "duplicate"),
     "rejected": Look(_("rejected"), "s-rejected", "rejected"),
     "superseded": Look(_("superseded"), "s-superseded", "superseded"),
+    "retries": Look(_("retries"), "s-scheduled", "wake"),
+    "recurring": Look(_("recurring"), "s-scheduled", "scheduled"),
     "deferred": Look(_("deferred"), "s-scheduled", "superseded"),
     "rate_limited": Look(_("held by RQ's rate limit"), "s-parked", "limit"),
     "intermediate": Look(_("between queue and worker"), "s-queued", "queued"),
@@ -64,6 +66,8 @@ KINDS = {
     "lock": _("no overlap"),
     "semaphore": _("semaphore"),
     "rate": _("rate"),
+    "unique": _("unique"),
+    "unique_run": _("unique while running"),
     "pause": _("paused function"),
 }
 
@@ -93,6 +97,7 @@ REASONS: tuple[tuple[re.Pattern[str], Any], ...] = (
     (re.compile(r"failed after (?P<n>\d+) attempts?"), _("failed after %(n)s attempts")),
     (re.compile(r"worker died (?P<n>\d+) times?(?P<how> \(.*\))?"), _("its process died %(n)s times%(how)s")),
     (re.compile(r"waited too long for (?P<what>.+)"), _("waited too long for %(what)s")),
+    (re.compile(r"duplicate of (?P<what>.+)"), _("duplicate of %(what)s")),
 )
 """Why the doors set jobs aside, as they write it."""
 
@@ -112,6 +117,7 @@ _VERBS: dict[str, tuple[str, str]] = {
     "woken": ("s-accent", "wake"),
     "replayed": ("s-accent", "wake"),
     "requeued": ("s-accent", "wake"),
+    "run_now": ("s-accent", "wake"),
     "started": ("s-running", "running"),
     "retried": ("s-scheduled", "scheduled"),
     "failed_attempt": ("s-failed", "failed"),
@@ -121,6 +127,12 @@ _VERBS: dict[str, tuple[str, str]] = {
     "adopted": ("s-queued", "queued"),
     "skipped": ("s-discarded", "discarded"),
     "cancelled": ("s-discarded", "discarded"),
+    "duplicate": ("s-discarded", "discarded"),
+    "superseded": ("s-discarded", "discarded"),
+    "missing": ("s-warn", "warn"),
+    "taken_over": ("s-warn", "warn"),
+    "quieted": ("s-held", "pause"),
+    "unquieted": ("s-accent", "running"),
     "went_silent": ("s-bad", "warn"),
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path, register_converter
 
-from dashboard.actions import verbs
+from dashboard.actions import bulk, verbs
 from dashboard.actions import workers as worker_verbs
 from dashboard.views.changelog import changelog
 from dashboard.views.flow import flow
@@ -44,5 +44,8 @@ urlpatterns = [
     path("flow/", flow, name="flow"),
     path("quarantine/", quarantine, name="quarantine"),
     path("interventions/", interventions, name="interventions"),
-    *[path(f"do/{verb}/", view, name=f"do_{verb}") for verb, view in {**verbs.VIEWS, **worker_verbs.VIEWS}.items()],
+    *[
+        path(f"do/{verb}/", view, name=f"do_{verb}")
+        for verb, view in {**verbs.VIEWS, **bulk.VIEWS, **worker_verbs.VIEWS}.items()
+    ],
 ]

@@ -9,12 +9,7 @@ from django.utils.translation import ngettext
 from dashboard import wording
 from dashboard.access import View, action
 from dashboard.actions import forms
-from dashboard.selectors import quarantine as kept
 from queueops import operations
-from queueops.operations import BulkResult, Selection
-
-AT_ONCE = 50
-"""Jobs up to this number are done while the browser waits; more run in the background."""
 
 
 @action("pause")
@@ -104,108 +99,6 @@ def release(request: HttpRequest) -> HttpResponse:
     return forms.carry_out(request, work)
 
 
-def _selection(request: HttpRequest) -> Selection:
-    """The ticked jobs, or all that match the filter of the address."""
-    if not request.POST.get("all"):
-        ids = tuple(dict.fromkeys(request.POST.getlist("job")))
-        if not ids:
-            raise forms.Wrong(_("No job is selected."))
-        return Selection(job_ids=ids)
-    fields = ("reason", "queue", "function")
-    # not the bare names: "reason" is why the operator does it
-    wanted = kept.Filter(**{n: request.POST[f"filter_{n}"] for n in fields if f"filter_{n}" in request.POST})
-    found = kept.ids(wanted, most=10_000)
-    if found is not None:
-        if not found:
-            raise forms.Wrong(_("Nothing matches this filter any more."))
-        return Selection(job_ids=found)
-    if wanted.reason is not None or "" in wanted.as_dict().values():
-        raise forms.Wrong(_("More than 10,000 jobs match: filter by queue or function, not by reason."))
-    names = wanted.as_dict()
-    return Selection(queue=names.get("queue", ""), function=names.get("function", ""), everything=not names)
-
-
-def _rate(request: HttpRequest) -> float | None:
-    """Jobs per second; empty means as fast as it goes."""
-    text_ = request.POST.get("rate", "").strip()
-    try:
-        value = float(text_) if text_ else None
-    except ValueError:
-        raise forms.Wrong(_("The pace is a number of jobs per second.")) from None
-    if value is not None and not 0 < value <= 1000:
-        raise forms.Wrong(_("The pace is a number of jobs per second."))
-    return value
-
-
-def _told(result: BulkResult, done: str) -> str:
-    """What a bulk verb did, adding up."""
-    parts = [f"{done}: {result.done:,}"]
-    if result.left:
-        parts.append(_("%(n)s follow in the background") % {"n": f"{result.left:,}"})
-    if result.skipped:
-        why = "; ".join(f"{n:,} {reason}" for reason, n in list(result.reasons.items())[:3])
-        parts.append(_("%(n)s skipped (%(why)s)") % {"n": f"{result.skipped:,}", "why": why})
-    if result.gone:
-        parts.append(_("%(n)s no longer there") % {"n": f"{result.gone:,}"})
-    return ", ".join(parts) + "."
-
-
-def _many(chosen: Selection, rate: float | None) -> bool:
-    return chosen.by_filter or len(chosen.job_ids) > AT_ONCE or (rate is not None and len(chosen.job_ids) > rate)
-
-
-@action("replay")
-def replay(request: HttpRequest) -> HttpResponse:
-    """``job`` ids or ``all`` with the filter, ``reason``, optional ``rate``."""
-
-    def work() -> str:
-        chosen, rate = _selection(request), _rate(request)
-        result = operations.replay(
-            chosen, rate=rate, actor=forms.actor(request), reason=forms.reason(request), background=_many(chosen, rate)
-        )
-        return _told(result, _("Replayed"))
-
-    return forms.carry_out(request, work)
-
-
-@action("discard")
-def discard(request: HttpRequest) -> HttpResponse:
-    """``job`` ids or ``all`` with the filter, ``reason``."""
-
-    def work() -> str:
-        chosen = _selection(request)
-        result = operations.discard(
-            chosen, actor=forms.actor(request), reason=forms.reason(request), background=_many(chosen, None)
-        )
-        return _told(result, _("Discarded"))
-
-    return forms.carry_out(request, work)
-
-
-@action("quarantine")
-def quarantine(request: HttpRequest) -> HttpResponse:
-    """``job`` ids, ``reason``."""
-
-    def work() -> str:
-        ids = _selection(request).job_ids
-        result = operations.quarantine(ids, actor=forms.actor(request), reason=forms.reason(request))
-        return _told(result, _("Quarantined"))
-
-    return forms.carry_out(request, work)
-
-
-@action("requeue")
-def requeue(request: HttpRequest) -> HttpResponse:
-    """``job`` ids, ``reason``."""
-
-    def work() -> str:
-        ids = _selection(request).job_ids
-        result = operations.requeue(ids, actor=forms.actor(request), reason=forms.reason(request))
-        return _told(result, _("Requeued"))
-
-    return forms.carry_out(request, work)
-
-
 def _target(kind: str, name: str) -> str:
     return _("everything") if kind == "all" else wording.named(name)
 
@@ -217,8 +110,4 @@ VIEWS: dict[str, View] = {
     "unisolate": unisolate,
     "limit": limit,
     "release": release,
-    "quarantine": quarantine,
-    "replay": replay,
-    "discard": discard,
-    "requeue": requeue,
 }

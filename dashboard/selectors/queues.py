@@ -12,6 +12,7 @@ from queueops.rdb.keys import SEP
 from queueops.telemetry.batch import Batch, decoded, shown
 from queueops.telemetry.clock import from_time
 from queueops.telemetry.events import PLUS
+from queueops.telemetry.job_pages import JobFilter
 
 MAX_FUNCTIONS = 60
 SEEN = 2000
@@ -43,22 +44,18 @@ class Queue:
     now: int
 
 
-def queue(name: str, state: str, row: snapshots.QueueRow | None, *, offset: int = 0) -> Queue:
+def queue(name: str, tab: str, row: snapshots.QueueRow | None, *, after: str = "", before: str = "") -> Queue:
     """Three round trips, whatever the sizes."""
-    counts = {s: row.open.get(s, 0) for s in jobs.STATES[:5]} if row else {}
-    if row:
-        counts |= {"failed": row.failed, "quarantined": row.quarantined}
     server = server_of(name)
-    first, second, third = (Batch(server.connection) for _ in range(3))
-    reader, functions = jobs.PageReader(first, name, state, offset), _FunctionReader(first, name)
+    first, second = Batch(server.connection), Batch(server.connection)
+    functions = _FunctionReader(first, name)
     with store.guard(server):
         first.run()
-        reader.fields(second)
         functions.minutes(second)
         second.run()
-        reader.texts(third)
-        third.run()
-    return Queue(name, server.alias, row, functions.rows(), reader.page(counts), functions.now)
+    wanted = JobFilter(jobs.state_of(tab), name)
+    found = jobs.page(tab, wanted, after=after, before=before)
+    return Queue(name, server.alias, row, functions.rows(), found, functions.now)
 
 
 class _FunctionReader:

@@ -1,27 +1,66 @@
-"""``/jobs/``: find one; ``/jobs/<id>/``: why is it not running?"""
+"""``/jobs/``: all jobs by state; ``/jobs/<id>/``: why is it not running?"""
 
 from __future__ import annotations
+
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from dashboard import explaining
 from dashboard.access import page
-from dashboard.selectors import changelog, jobs, quarantine, search, store
+from dashboard.selectors import batches, changelog, jobs, quarantine, search, snapshots, store
+from dashboard.selectors import job_lists as lists
+from dashboard.views import filters
 from dashboard.views.shell import show, unavailable
 
-SHOWN = ("queue", "function", "claim", "attempts")
+SHOWN = ("queue", "function", "claim", "attempts", "depends on")
 """Facts of the explanation that the page shows in a place of their own."""
+VERBS: dict[str, tuple[str, ...]] = {
+    "queued": ("quarantine", "discard"),
+    "parked": ("quarantine", "discard"),
+    "scheduled": ("run_now", "quarantine", "discard"),
+    "retries": ("run_now", "quarantine", "discard"),
+    "deferred": ("quarantine", "discard"),
+    "failed": ("requeue", "discard"),
+    "quarantined": ("replay", "discard"),
+    "recurring": ("run_now",),
+}
+"""What the jobs of a list can be told, all at once."""
+
+
+def listed(found: lists.JobPage) -> dict[str, Any]:
+    """What the partial of a list needs beside its page."""
+    return {"jobs": found, "verbs": VERBS.get(found.tab, ()), "wanted": found.wanted, "works": batches.current()}
 
 
 @page
 def jobs_page(request: HttpRequest) -> HttpResponse:
-    """The search: an exact id leads straight to its job."""
+    """A list under the filter of the address. A text typed into the search leads straight to the job of that id."""
     text = request.GET.get("q", "").strip()[:500]
     found = search.search(text) if text else None
-    if found and found.job:
+    if found and found.job and not {"after", "before", "state"} & set(request.GET):
         return redirect("dashboard:job", job_id=found.job)
-    return show(request, "jobs", {"q": text, "found": found}, every=0)
+    state = snapshots.current()
+    asked = filters.of(request, _first(state) if not text else "queued")
+    page_ = lists.page(
+        asked.tab, asked.wanted, after=request.GET.get("after", ""), before=request.GET.get("before", "")
+    )
+    context = {
+        "state": state,
+        "down": page_.down,
+        "q": text,
+        "found": found,
+        "asked": asked,
+        "queue_names": sorted({row.name for row in state.queues}),
+        **listed(page_),
+    }
+    return show(request, "jobs", context, every=10 if asked.active else 3)
+
+
+def _first(state: snapshots.State) -> str:
+    """The list to begin with: the first that holds something."""
+    return next((s for s in ("queued", "running", "parked") if any(row.open.get(s) for row in state.queues)), "queued")
 
 
 @page

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
 
-from dashboard import states
 from dashboard.access import page
-from dashboard.selectors import job_lists as jobs
+from dashboard.selectors import job_lists as lists
 from dashboard.selectors import queues, snapshots, store
-from dashboard.views.shell import number, show, unavailable
+from dashboard.views.jobs import listed
+from dashboard.views.shell import show, unavailable
 
 
 @page
@@ -18,22 +18,14 @@ def queues_page(request: HttpRequest) -> HttpResponse:
     if "name" not in request.GET:
         return show(request, "queues", {"state": state, "rows": state.queues}, every=2)
     name = request.GET["name"]
-    shown = request.GET.get("state", "")
-    shown = shown if shown in jobs.STATES else "queued"
+    tab = request.GET.get("state", "")
+    tab = tab if tab in lists.TABS else "queued"
     row = state.queue(name)
     if "state" not in request.GET and row and not row.open.get("queued"):
-        shown = next((s for s in jobs.STATES if row.open.get(s)), "queued")
+        tab = next((s for s in lists.TABS if row.open.get(s)), "queued")
+    after, before = request.GET.get("after", ""), request.GET.get("before", "")
     try:
-        found = queues.queue(name, shown, row, offset=number(request.GET.get("offset")))
+        found = queues.queue(name, tab, row, after=after, before=before)
     except store.StoreDown as error:
         return unavailable(request, "queues", error)
-    context = {
-        "state": state,
-        "queue": found,
-        "row": row,
-        "name": name,
-        "tabs": [(s, found.jobs.counts.get(s)) for s in jobs.STATES],
-        "state_word": states.state(shown).word,
-        "following": found.jobs.offset + jobs.PAGE,
-    }
-    return show(request, "queues_one", context)
+    return show(request, "queues_one", {"state": state, "queue": found, "row": row, "name": name, **listed(found.jobs)})

@@ -7,7 +7,7 @@ import binascii
 import json
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from queueops.conf import conf
@@ -66,7 +66,8 @@ class JobFilter:
 
     def as_dict(self) -> dict[str, Any]:
         """What is set, for storage and addresses."""
-        return {name: value for name, value in asdict(self).items() if value not in ("", 0.0, None)}
+        set_ = {name: value for name, value in asdict(self).items() if value not in ("", 0.0, None)}
+        return set_ if self.queue is None else {**set_, "queue": self.queue}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ class JobRow:
     id: str
     queue: str
     listed: str
-    score: float
+    place: Cursor
     begun: int
     description: str
     size: int
@@ -131,8 +132,21 @@ class JobSlice:
     last: Cursor | None
     retries: int
     repeats: int
+    sampled: bool
     sampled_all: bool
     cron: tuple[tuple[str, bytes], ...]
+
+    def joined(self, other: JobSlice, back: bool) -> JobSlice:
+        """This and what was read behind it (``back``: before it), as one."""
+        first, second = (other, self) if back else (self, other)
+        return replace(
+            self,
+            rows=first.rows + second.rows,
+            looked=self.looked + other.looked,
+            left=other.left,
+            first=first.first or second.first,
+            last=second.last or first.last,
+        )
 
 
 def read(
@@ -177,6 +191,7 @@ def read(
         last=_cursor(first if back else last),
         retries=counted[0],
         repeats=counted[1],
+        sampled=sample,
         sampled_all=bool(counted[2]),
         cron=tuple((shown(name), raw) for name, raw in cron),
     )
@@ -202,7 +217,7 @@ def _row(server: Server, state: str, raw: list[Any]) -> JobRow:
         id=shown(id_),
         queue=got.get("origin", shown(queue)),
         listed=state,
-        score=float(score),
+        place=Cursor(shown(score), shown(queue), 0, (id_,)),
         begun=number(begun) or 0,
         description=shown(description),
         size=size,

@@ -67,7 +67,8 @@
     if (!region()) return;
     const n = count(), everything = all().checked, label = region().querySelector("[data-selection-text]");
     label.dataset.idle ??= label.textContent;
-    label.textContent = n ? `${text.selectedText.replace("{n}", n.toLocaleString())} · ${text.heldText}` : label.dataset.idle;
+    const chosen = everything && region().dataset.totalText || text.selectedText.replace("{n}", n.toLocaleString());
+    label.textContent = n ? `${chosen} · ${text.heldText}` : label.dataset.idle;
     for (const button of region().querySelectorAll("[data-needs-selection]")) button.disabled = !n;
     region().querySelector("[data-select-none]").hidden = !n;
     for (const box of boxes()) {
@@ -101,7 +102,7 @@
   function fillBulk(form) {
     const n = count(), everything = all().checked, chosen = boxes().filter((box) => box.checked);
     form.elements.all.value = everything ? "1" : "";
-    const many = (n === 1 ? text.jobText : text.jobsText).replace("{n}", n.toLocaleString());
+    const many = everything && region().dataset.totalText || (n === 1 ? text.jobText : text.jobsText).replace("{n}", n.toLocaleString());
     for (const el of form.querySelectorAll("[data-count]")) el.textContent = many;
     form.querySelector("[data-jobs]").replaceChildren(...(everything ? [] : chosen).map((box) => {
       const input = document.createElement("input");

@@ -66,6 +66,7 @@
     const region = live(), selection = getSelection();
     return document.querySelector("dialog[open]") !== null
       || region.querySelector("[data-select]:checked, [data-select-all]:checked") !== null
+      || [...region.querySelectorAll('form[method="get"] input')].some((input) => input.value !== input.defaultValue)
       || (region.contains(document.activeElement) && /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName))
       || (selection && !selection.isCollapsed && region.contains(selection.anchorNode));
   }

@@ -83,7 +83,7 @@ local function consider(rank, member, score, index)
   local place = {score, o.queues[rank], index, member}
   if #first < 3 then first[#first + 1] = place end
   last = {place, last[1], last[2]}
-  local id = o.state == 'running' and string.match(member, '^(.*):[^:]*$') or member
+  local id = member
   local key = K.rq_job .. id
   local got = JUDGED[1] and redis.pcall('HMGET', key, unpack(JUDGED)) or {}
   if got.err then got = redis.call('HMGET', K.rq_job .. SEP, unpack(JUDGED)) end -- no hash: all fields are missing
@@ -223,7 +223,7 @@ local function walk_running()
     for _, member in ipairs(members.err and {} or members) do
       local id = string.match(member, '^(.*):[^:]*$') or member
       local begun = iso_us(redis.call('HGET', K.rq_job .. id, 'started_at')) or 0
-      found[#found + 1] = {rank = rank, member = member, n = begun}
+      found[#found + 1] = {rank = rank, member = id, n = begun}
     end
   end
   local function less(a, b)

@@ -1,0 +1,49 @@
+"""Tags of the pages about jobs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.urls import reverse
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from dashboard.templatetags.qo import verb, when
+from queueops.telemetry.clock import from_iso
+
+register = template.Library()
+
+VERBS = {
+    "requeue": gettext_lazy("Requeue"),
+    "replay": gettext_lazy("Replay"),
+    "run_now": gettext_lazy("Run now"),
+    "quarantine": gettext_lazy("Quarantine"),
+    "discard": gettext_lazy("Discard"),
+}
+
+
+@register.simple_tag
+def verbname(name: str) -> str:
+    """A verb over jobs as buttons write it."""
+    return str(VERBS.get(name, name))
+
+
+@register.simple_tag
+def doaction(name: str) -> str:
+    """Where the form of a verb goes."""
+    return reverse(f"dashboard:do_{name}")
+
+
+@register.simple_tag(takes_context=True)
+def bulkverb(context: template.Context, name: str, first: bool = False) -> SafeString:
+    """The button of a verb above a list."""
+    look: dict[str, Any] = {"danger": 1} if name == "discard" else {"primary": 1} if first else {}
+    return verb(context, name, "replay", _("%(verb)s…") % {"verb": VERBS[name]}, small=1, needs_selection=1, **look)
+
+
+@register.simple_tag
+def isotime(text: str) -> SafeString:
+    """A moment that RQ wrote as text."""
+    return when(from_iso(text), "day")
