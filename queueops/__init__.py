@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from queueops.primitives import Lock, NotAcquired, RateLimiter, Semaphore
     from queueops.rq.duplicates import DuplicateJob
     from queueops.rq.execution import current_execution
+    from queueops.rq.freshness import freshness
 
 _HOMES = {
     "Claim": "queueops.middleware.claims",
@@ -45,6 +46,7 @@ _HOMES = {
     "WithoutOverlapping": "queueops.middleware.overlap",
     "controlled": "queueops.middleware.declare",
     "current_execution": "queueops.rq.execution",
+    "freshness": "queueops.rq.freshness",
 }
 
 __all__ = [
@@ -65,6 +67,7 @@ __all__ = [
     "WithoutOverlapping",
     "controlled",
     "current_execution",
+    "freshness",
 ]
 
 

@@ -12,7 +12,7 @@ from queueops.rdb.keys import KINDS, SEP, split_instance
 from queueops.telemetry import controls as live
 from queueops.telemetry.batch import Batch, decoded, shown
 from queueops.telemetry.clock import from_time
-from queueops.telemetry.instances import InstanceInfo, InstanceReader, control_of
+from queueops.telemetry.instances import ONE, InstanceInfo, InstanceReader, control_of
 
 MAX_CONTROLS = 500
 MAX_INSTANCES = 300
@@ -142,7 +142,7 @@ def _control(server: str, id_: str, defined: Any, override: Any, conflict: Any, 
     d, o, c = (value if isinstance(value, dict) else decoded(value) for value in (defined, override, conflict))
     until = store.number(o.get("until"))
     in_force = bool(o) and (until == 0 or until > now)
-    declared = 1 if kind == "lock" else d.get("limit")
+    declared = 1 if kind in ONE else d.get("limit")
     return Control(
         server=server,
         id=id_,
@@ -165,7 +165,7 @@ class _Owners:
     def __init__(self, batch: Batch, ids: Iterable[str]) -> None:
         of = store.keys().of
         self._held = {
-            i: batch.call("zrange", of("holders", i), 0, OWNERS - 1, withscores=True) for i in ids if i[:1] in "LS"
+            i: batch.call("zrange", of("holders", i), 0, OWNERS - 1, withscores=True) for i in ids if i[:1] in "LSX"
         }
 
     def look(self, batch: Batch, now: int) -> None:

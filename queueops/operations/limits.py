@@ -58,7 +58,9 @@ def limit(control: str, n: int | None, *, actor: str, reason: str, seconds: floa
         return lift(MIRROR, row, verb="unlimit", target=names.readable(found), actor=actor, reason=reason)
     if isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= MAX_LIMIT:
         raise OperationError(f"A limit is a whole number from 0 to {MAX_LIMIT}, not {n!r}.", "bad_limit")
-    if found.startswith("L:") and n > 1:
+    if found.startswith("U:"):
+        raise OperationError("A unique lock has no limit: it is held by one job. Release it instead.", "no_limit")
+    if found[:2] in ("L:", "X:") and n > 1:
         raise OperationError("A lock lets one in at a time: its limit is 0 (stop) or 1.", "bad_limit")
     row = Override(name=found, limit=n, actor=checked_actor(actor), reason=checked_reason(reason))
     row.until = end_after(default_server().connection, seconds)
@@ -67,7 +69,7 @@ def limit(control: str, n: int | None, *, actor: str, reason: str, seconds: floa
 
 def declared(control: str) -> int | None:
     """The limit that the code declares, where it is known."""
-    if control.startswith("L:"):
+    if control[:2] in ("L:", "X:"):
         return 1
     for server in servers():
         raw = server.connection.hget(conf.keys.static("controls"), control)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from queueops.conf import conf
-from queueops.rdb.keys import JOB_FIELDS
+from queueops.rdb.keys import JOB_FIELDS, KIND_LETTERS
 from queueops.telemetry.batch import Batch, Slot, decoded, number, shown, text
 from queueops.telemetry.clock import age, from_time
 from queueops.telemetry.instances import InstanceInfo, InstanceReader, control_of
@@ -35,7 +36,10 @@ class InstancePage:
 
 @dataclass(frozen=True, slots=True)
 class HolderInfo:
-    """Who holds a slot. ``left`` and ``held`` in seconds; ``orphan`` means that no live lease owns it."""
+    """Who holds a slot. ``left`` and ``held`` in seconds; ``orphan`` means that no live lease owns it.
+
+    A unique lock is held by a job, running or not; ``left`` is None as long as only its end frees the lock.
+    """
 
     token: str
     weight: int
@@ -97,7 +101,7 @@ def page(
     first.run()
     ids = [name for raw in found.get([]) if (name := text(raw)) is not None]
     if filtered:
-        wanted, letter = search.casefold(), kind[:1].upper()
+        wanted, letter = search.casefold(), KIND_LETTERS.get(kind, kind[:1].upper())
         ids = [
             i
             for i in ids
@@ -135,7 +139,8 @@ def detail(server: Server, instance: str, *, size: int = PAGE) -> InstanceDetail
     tokens, jobs = [text(raw) for raw, _ in held.get([])], [text(raw) for raw, _ in line.get([])]
     second = Batch(server.connection)
     reader.stock(second, now)
-    owners = [_owner(second, keys, instance, token or "") for token in tokens]
+    by_job = reader.ids[0].startswith("U:")
+    owners = [(_owner_job if by_job else _owner)(second, keys, instance, token or "") for token in tokens]
     queued = [_queued(second, keys, instance, job or "") for job in jobs]
     offered = [(job := shown(raw), second.call("hget", keys.of("rq_job", job), "origin")) for raw in offers.get([])]
     second.run()
@@ -160,6 +165,27 @@ def _owner(batch: Batch, keys: Any, instance: str, token: str) -> tuple[Slot, Sl
     )
 
 
+def _owner_job(batch: Batch, keys: Any, instance: str, job: str) -> tuple[Slot, Slot]:
+    """The holder of a unique lock is a job."""
+    fields = ("status", "origin", JOB_FIELDS["func"], "worker_name")
+    return batch.call("hmget", keys.of("rq_job", job), fields), batch.call("hget", keys.of("rate", instance), "by_time")
+
+
+def _holding_job(job: str, score: float, slots: tuple[Slot, Slot], now: int) -> HolderInfo:
+    status, origin, function, worker = map(text, slots[0].get([None] * 4))
+    return HolderInfo(
+        token=job,
+        weight=1,
+        job=job,
+        function=function,
+        queue=origin,
+        worker=worker,
+        held=None,
+        left=max(0.0, (score - now) / 1_000_000) if isfinite(score) else None,
+        orphan=status is None and slots[1].get() is None,
+    )
+
+
 def _queued(batch: Batch, keys: Any, instance: str, job: str) -> tuple[Slot, Slot, Slot]:
     return (
         batch.call("hmget", keys.of("rq_job", job), ("origin", JOB_FIELDS["func"])),
@@ -169,6 +195,8 @@ def _queued(batch: Batch, keys: Any, instance: str, job: str) -> tuple[Slot, Slo
 
 
 def _holder(token: str, score: float, slots: tuple[Slot, Slot], now: int, kind: str) -> HolderInfo:
+    if kind == "unique":
+        return _holding_job(token, score, slots, now)
     lease = decoded(slots[0].get())
     started = lease.get("started") if lease else (score if kind == "rate" else None)
     return HolderInfo(

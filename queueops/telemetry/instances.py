@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from queueops.rdb.keys import SEP, Keys, split_instance
 from queueops.telemetry.batch import Batch, Slot, decoded, number
 from queueops.telemetry.clock import US, age
+
+ONE = ("lock", "unique", "unique_run")
+"""Kinds that one holder fills."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,7 @@ class InstanceReader:
     def _row(self, i: str, defined: Mapping[str, Any], override: Mapping[str, Any], raw: Any) -> InstanceInfo:
         kind, name, key = split_instance(i)
         held, weights, offers, offer_weights, line, first, soonest, rate = self._stock[i]
-        declared = 1 if kind == "lock" else number(defined.get("limit"))
+        declared = 1 if kind in ONE else number(defined.get("limit"))
         limit = declared
         until = number(override.get("until")) or 0
         if override and (until == 0 or until > self._now):
@@ -119,7 +123,8 @@ class InstanceReader:
             per=per / US if per else None,
             strategy=strategy,
             oldest_wait=age(oldest[0][1], self._now) if oldest else None,
-            next_end=int(end[0][1]) if end and kind != "rate" else None,
+            # a unique lock may last as long as its job is open
+            next_end=int(end[0][1]) if end and kind != "rate" and isfinite(end[0][1]) else None,
         )
 
 

@@ -14,8 +14,9 @@ from django_rq import get_queue
 from rq import Retry
 from rq.job import Dependency, JobStatus
 
-from queueops import DuplicateJob
-from queueops.operations import discard, quarantine, replay, requeue
+from queueops import DuplicateJob, freshness
+from queueops.middleware import DeclarationError
+from queueops.operations import discard, explain, quarantine, replay, requeue
 from queueops.rq import Job, SimpleWorker
 from tests.rq import unique_jobs as jobs
 from tests.scripts.kit import K
@@ -396,3 +397,36 @@ def test_dependency_of_a_duplicate_waits_for_the_holder(queue: Any, work: Work) 
     queue.enqueue(jobs.plain, "after", depends_on=Dependency([duplicate]))
     work()
     assert jobs.CALLS == [1, ("after",)] and first.id == duplicate.id
+
+
+def test_it_is_on_the_pages(queue: Any, doors: Any, admin_client: Any) -> None:
+    first = queue.enqueue(jobs.coalesces, 1)
+    _, token = doors.start()
+    follower = queue.enqueue(jobs.coalesces, 1)
+    queue.enqueue(jobs.until_expired, 2)
+    page = admin_client.get("/locks/").content.decode()
+    assert "tests.rq.unique_jobs.coalesces on default" in page
+    control = "U:tests.rq.unique_jobs.coalesces on default"
+    page = admin_client.get("/locks/", {"control": control, "key": "1"}).content.decode()
+    assert first.id[:8] in page and follower.id[:8] in page and "owner gone" not in page
+    said = explain(follower.id).sentence
+    assert f"held by job {first.id}" in said and "place 1 of 1" in said
+    doors.settle(token)
+    assert first.id[:8] in admin_client.get("/changelog/", {"control": control}).content.decode()
+    assert admin_client.get("/").status_code == 200
+
+
+def test_freshness_says_how_new_the_result_is(queue: Any, work: Work) -> None:
+    nothing = freshness(jobs.until_executed, 1, queue="default")
+    assert nothing == (None, None)
+    queue.enqueue(jobs.until_executed, 1)
+    waiting = freshness(jobs.until_executed, 1, queue="default")
+    assert waiting.accepted_at and waiting.completed_at is None
+    work()
+    done = freshness("tests.rq.unique_jobs.until_executed", book=1, queue="default")
+    assert done.completed_at and done.completed_at > done.accepted_at == waiting.accepted_at  # type: ignore[operator]
+    assert (
+        freshness(jobs.until_executed, 2, queue="default") == nothing == freshness(jobs.until_executed, 1, queue="low")
+    )
+    with pytest.raises(DeclarationError, match=r"declares no Unique"):
+        freshness(jobs.plain)
