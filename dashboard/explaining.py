@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from dataclasses import dataclass
 
 from redis.exceptions import RedisError
 
 from queueops import operations
+from queueops.diagnosis import doors, explain
+from queueops.diagnosis.doors import Doors
+from queueops.diagnosis.explain import Explanation
+from queueops.diagnosis.job_facts import read
 
 logger = logging.getLogger("queueops.dashboard")
 
 
-def why(job_id: str) -> Any:
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The sentence and its facts, and what each door says; ``doors`` is None for a job that no server has."""
+
+    told: Explanation
+    doors: Doors | None
+    sentence: str
+
+
+def why(job_id: str) -> Why | None:
     """The explanation of a job; None when it cannot be made now."""
     try:
-        return operations.explain(job_id)
+        facts = read(job_id)
+        told = explain.told(job_id, facts)
+        found = doors.doors(facts, doors.controls(facts.server, facts)) if facts is not None else None
     except (RedisError, operations.OperationError):
         logger.warning("no explanation of job %r", job_id, exc_info=True)
         return None
+    return Why(told, found, told.sentence)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
+from urllib.parse import quote
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -20,6 +21,10 @@ from queueops.rdb.keys import Keys
 
 DEFAULT_MAX_AGE = 60.0
 """Seconds that a job may wait where ``QUEUES`` does not say."""
+
+
+LOG_NAMES = {"job_id", "queue", "function", "worker"}
+"""What a ``LOG_URL`` may name."""
 
 
 class BadValue(ValueError):
@@ -99,6 +104,21 @@ def _controls(value: Any) -> dict[str, Any]:
     return dict(value)
 
 
+def _log_url(value: Any) -> str:
+    fix = 'must be "" or a template of an http address such as "https://logs.example/?q={job_id}"'
+    if not isinstance(value, str) or len(value) > 1000 or not value.isprintable():
+        raise BadValue(fix)
+    if not value:
+        return value
+    if not re.match(r"https?://[^/{}\s]+", value):
+        raise BadValue(f"{fix}; the host may not come from a job")
+    names = re.findall(r"\{(.*?)\}", value)
+    unpaired = value.count("{") != len(names) or value.count("}") != len(names)
+    if "job_id" not in names or set(names) - LOG_NAMES or unpaired:
+        raise BadValue(f"{fix}, with {{job_id}} and of {_listed(LOG_NAMES)} only")
+    return value
+
+
 def _listed(names: Any) -> str:
     return ", ".join(sorted(map(str, names)))
 
@@ -125,6 +145,7 @@ OPTIONS: dict[str, Option] = {
     "CONTROLS": Option({}, _controls, "function or queue:NAME -> list of middleware, for code that is not decorated"),
     "PAYLOAD_BYTES": Option(1_000_000, _whole(1_000, 100_000_000), "bytes of a quarantined job copied to SQL"),
     "SNAPSHOT_EVERY": Option(1.0, _seconds(0.2, 60), "s between two snapshots of the monitor"),
+    "LOG_URL": Option("", _log_url, "where the log lines of a job are: an address with {job_id} in it"),
     "HISTORY_DAYS": Option(30, _whole(1, 3650), "days that roll-ups and interventions are kept"),
 }
 
@@ -144,12 +165,20 @@ class Conf:
     CONTROLS: dict[str, Any]
     PAYLOAD_BYTES: int
     SNAPSHOT_EVERY: float
+    LOG_URL: str
     HISTORY_DAYS: int
 
     @property
     def keys(self) -> Keys:
         """The key builder for the prefix in force."""
         return Keys(self.PREFIX)
+
+    def log_url(self, **names: str) -> str:
+        """The address of a job's log lines, each name quoted; empty without the setting."""
+        found = self.LOG_URL
+        for name, value in names.items():
+            found = found.replace(f"{{{name}}}", quote(value, safe="", errors="replace"))
+        return found
 
     def max_age(self, queue: str) -> float:
         """Seconds that a job of ``queue`` may wait before the queue is called unhealthy."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import zlib
 from collections.abc import Mapping
@@ -11,16 +9,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from dashboard.selectors import store
+from dashboard.selectors.attempts import LONGEST, MOST, Result, results
 from dashboard.selectors.job_lists import job_state
 from queueops.rdb.client import Server, servers
 from queueops.rdb.keys import JOB_FIELDS as F
-from queueops.telemetry.batch import Batch, decoded, shown
+from queueops.rdb.scripts import run
+from queueops.telemetry.batch import Batch, decoded, number, shown
 from queueops.telemetry.clock import from_iso, from_time
+from queueops.telemetry.job_pages import tags
 
 SHORT = 4_000
 """Characters of a long field shown at once."""
 LONG = 200_000
 """Characters shown on demand; a longer field is named with its size only."""
+DEPENDENTS = 20
+"""Jobs named that this one waits for, and that wait for it."""
 READ = 1_000_000
 """Bytes of one field that a page is willing to fetch."""
 
@@ -64,13 +67,20 @@ class Job:
     replay_of: str
     replayed_as: str
     data_size: int
+    tags: tuple[str, ...]
+    retries_left: int | None
+    repeats_left: int | None
+    depends_on: tuple[str, ...]
+    dependents: tuple[str, ...]
+    more_dependents: int
+    results: tuple[Result, ...]
 
 
 _BIG = ("description", "exc_info", "data", "meta", "result")
 _TIMES = ("created_at", "enqueued_at", "started_at", "ended_at", "last_heartbeat")
 _OTHER = (
     "timeout", "result_ttl", "failure_ttl", "ttl", "retries_left", "retry_intervals", "number_of_retries",
-    "dependency_ids", "success_callback_name", "failure_callback_name", "group_id",
+    "repeats_left", "repeat_intervals", "dependency_ids", "success_callback_name", "failure_callback_name", "group_id",
 )  # fmt: skip
 _PLAIN = ("status", "origin", "worker_name", *_OTHER, *_TIMES, *(v for k, v in F.items() if k != "claims"))
 
@@ -86,6 +96,7 @@ def _find(job: str) -> tuple[Server, list[Any]] | None:
             for name in _BIG:
                 pipe.hstrlen(key, name)
             pipe.hget(keys.static("running"), job)
+            pipe.scard(f"{key}:dependents").srandmember(f"{key}:dependents", DEPENDENTS)
 
         try:
             answers = store.ask(server, fill)
@@ -100,7 +111,7 @@ def _find(job: str) -> tuple[Server, list[Any]] | None:
 
 
 def job(id_: str, *, full: bool = False) -> Job | None:
-    """One job, or None when no server has it. Two round trips on its server."""
+    """One job, or None when no server has it. Three round trips on its server."""
     got = _find(id_)
     if got is None:
         return None
@@ -113,17 +124,16 @@ def job(id_: str, *, full: bool = False) -> Job | None:
     batch = Batch(server.connection)
     wanted = [name for name in ("description", "exc_info", F["claims"]) if 0 < sizes[name] <= READ]
     fetched = {name: batch.call("hget", key, name) for name in wanted}
-    results = (
-        batch.call("xrevrange", keys.of("rq_results", id_), "+", "-", count=1) if "exc_info" not in wanted else None
-    )
     lease = batch.call("hget", keys.static("leases"), token) if token else None
     end = batch.call("zscore", keys.static("lease_ends"), token) if token else None
     with store.guard(server):
         batch.run()
+        kept = results(run(server.connection, "job_results", id_, MOST, LONGEST), _inflated)
     values = {name: slot.get(b"") for name, slot in fetched.items()}
-    error = _inflated(values.get("exc_info", b"")) or _last_result(results.get([]) if results else [])
+    error = _inflated(values.get("exc_info", b"")) or next((result.error for result in kept if result.error), "")
+    dependents = answers[6 + len(_BIG)] if isinstance(answers[6 + len(_BIG)], list) else []
     times = {name: at for name in _TIMES if (at := from_iso(raw[name]))}
-    hidden = {*_TIMES, "status", "origin", "worker_name", *F.values()}
+    hidden = {*_TIMES, "status", "origin", "worker_name", "retries_left", "repeats_left", "dependency_ids", *F.values()}
     return Job(
         server=server.alias,
         id=id_,
@@ -154,6 +164,13 @@ def job(id_: str, *, full: bool = False) -> Job | None:
         replay_of=shown(raw[F["replay_of"]]),
         replayed_as=shown(raw[F["replayed_as"]]),
         data_size=sizes["data"],
+        tags=tags(shown(raw[F["tags"]])),
+        retries_left=number(raw["retries_left"]),
+        repeats_left=number(raw["repeats_left"]),
+        depends_on=_ids(raw["dependency_ids"]),
+        dependents=tuple(sorted(shown(each) for each in dependents)),
+        more_dependents=max(0, store.number(answers[5 + len(_BIG)]) - len(dependents)),
+        results=kept,
     )
 
 
@@ -182,10 +199,10 @@ def _inflated(raw: bytes, limit: int = READ) -> str:
         return shown(raw)
 
 
-def _last_result(entries: Any) -> str:
-    """The traceback of the newest entry of RQ's results stream."""
+def _ids(raw: Any) -> tuple[str, ...]:
+    """Ids in a JSON list."""
     try:
-        raw = {shown(k): v for k, v in entries[0][1].items()}
-        return _inflated(base64.b64decode(raw.get("exc_string", b"")))
-    except (IndexError, AttributeError, TypeError, binascii.Error):
-        return ""
+        value = json.loads(raw or "[]")
+    except ValueError:
+        return ()
+    return tuple(str(each) for each in value)[:DEPENDENTS] if isinstance(value, list) else ()

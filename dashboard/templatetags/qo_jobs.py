@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dashboard.templatetags.qo import verb, when
+from dashboard.templatetags.qo import state, verb, when
 from queueops.telemetry.clock import from_iso
 
 register = template.Library()
@@ -41,6 +41,36 @@ def bulkverb(context: template.Context, name: str, first: bool = False) -> SafeS
     """The button of a verb above a list."""
     look: dict[str, Any] = {"danger": 1} if name == "discard" else {"primary": 1} if first else {}
     return verb(context, name, "replay", _("%(verb)s…") % {"verb": VERBS[name]}, small=1, needs_selection=1, **look)
+
+
+OUTCOMES = {
+    "failed": ("failed", gettext_lazy("failed")),
+    "retried": ("failed", gettext_lazy("failed, to be tried again")),
+    "crashed": ("failed", gettext_lazy("its process died")),
+    "put_back": ("queued", gettext_lazy("put back, not counted")),
+}
+"""How an attempt may end, where no state says so."""
+SHOWN = 8_000
+"""Characters of a traceback, its end."""
+
+
+@register.simple_tag
+def outcome(name: str) -> SafeString:
+    """How an attempt ended."""
+    look, words = OUTCOMES.get(name, (name, ""))
+    return state(look, str(words))
+
+
+@register.filter
+def endof(text: str) -> str:
+    """The end of a long text, which says most in a traceback."""
+    return text if len(text) <= SHOWN else f"…{text[-SHOWN:]}"
+
+
+@register.filter
+def controlpart(value: str) -> str:
+    """The control of an instance id, as addresses carry it."""
+    return value.partition("\x1f")[0]
 
 
 @register.simple_tag

@@ -9,12 +9,14 @@ from django.shortcuts import redirect
 
 from dashboard import explaining
 from dashboard.access import page
-from dashboard.selectors import batches, changelog, jobs, quarantine, search, snapshots, store
+from dashboard.arguments import arguments
+from dashboard.selectors import attempts, batches, changelog, jobs, quarantine, search, snapshots, store
 from dashboard.selectors import job_lists as lists
 from dashboard.views import filters
 from dashboard.views.shell import show, unavailable
+from queueops.conf import conf
 
-SHOWN = ("queue", "function", "claim", "attempts", "depends on")
+SHOWN = ("queue", "function", "claim", "attempts", "depends on", "place", "place in line", "next try", "replay of")
 """Facts of the explanation that the page shows in a place of their own."""
 VERBS: dict[str, tuple[str, ...]] = {
     "queued": ("quarantine", "discard"),
@@ -73,6 +75,31 @@ def job_page(request: HttpRequest, job_id: str) -> HttpResponse:
     except store.StoreDown as error:
         return unavailable(request, "jobs", error)
     why = explaining.why(job_id)
-    facts = [fact for fact in why.facts if fact.label not in SHOWN] if why else []
-    context = {"job": job, "job_id": job_id, "copy": copy, "entries": entries, "why": why, "facts": facts}
+    facts = [fact for fact in why.told.facts if _shown(fact.label)] if why else []
+    context: dict[str, Any] = {
+        "job": job,
+        "job_id": job_id,
+        "copy": copy,
+        "why": why,
+        "facts": facts,
+        "entries": entries,
+    }
+    if job:
+        begun = job.times.get("created_at", 0)
+        moments = attempts.timeline(entries, begun, job.queue)
+        runs = attempts.attempts(entries, job.results, job.attempts, job.now, begun)
+        context |= {
+            "moments": moments,
+            "spans": attempts.spans(moments, job.now) if begun else None,
+            "attempts": runs,
+            "errors": [run for run in reversed(runs) if run.error or run.cut],
+            "arguments": arguments(job.description.value) if not job.description.cut else None,
+            "log_url": conf.log_url(job_id=job.id, queue=job.queue, function=job.function, worker=job.worker),
+        }
+    else:
+        context["moments"] = attempts.timeline(entries, 0, "")
     return show(request, "jobs_one", context, status=200 if job or copy or entries else 404)
+
+
+def _shown(label: str) -> bool:
+    return label not in SHOWN and not label.startswith("holder ")

@@ -42,7 +42,11 @@ class Explanation:
 
 def explain(job_id: str) -> Explanation:
     """Says why the job is not running, from what Redis knows now. Works for half a hash and for unknown ids."""
-    facts = read(job_id)
+    return told(job_id, read(job_id))
+
+
+def told(job_id: str, facts: JobFacts | None) -> Explanation:
+    """The same from facts that were read already; None means that no server has the job."""
     return _unknown(job_id) if facts is None else _Teller(facts).tell()
 
 
