@@ -68,6 +68,7 @@ KINDS = {
     "rate": _("rate"),
     "unique": _("unique"),
     "unique_run": _("unique while running"),
+    "breaker": _("breaker"),
     "pause": _("paused function"),
 }
 
@@ -131,6 +132,7 @@ _VERBS: dict[str, tuple[str, str]] = {
     "superseded": ("s-discarded", "discarded"),
     "missing": ("s-warn", "warn"),
     "taken_over": ("s-warn", "warn"),
+    "opened": ("s-held", "pause"),
     "quieted": ("s-held", "pause"),
     "unquieted": ("s-accent", "running"),
     "went_silent": ("s-bad", "warn"),

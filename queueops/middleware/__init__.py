@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from queueops.middleware import registry
 from queueops.middleware.base import Discard, Fail, Middleware, Postpone, Verdict
+from queueops.middleware.breaker import ThrottlesExceptions
 from queueops.middleware.call import Call
 from queueops.middleware.claims import Claim, Control, decode_claims, encode_claims
 from queueops.middleware.declare import controlled
@@ -12,6 +13,7 @@ from queueops.middleware.overlap import WithoutOverlapping
 from queueops.middleware.quarantine import Quarantine
 from queueops.middleware.rate import RateLimited
 from queueops.middleware.registry import JobControls, job_controls
+from queueops.middleware.retries import Retries
 from queueops.middleware.semaphore import WithSemaphore
 from queueops.middleware.unique import Unique
 
@@ -28,6 +30,8 @@ __all__ = [
     "Postpone",
     "Quarantine",
     "RateLimited",
+    "Retries",
+    "ThrottlesExceptions",
     "Unique",
     "Verdict",
     "WithSemaphore",

@@ -8,6 +8,7 @@ from typing import Any
 from queueops.middleware.base import Middleware
 from queueops.middleware.errors import DeclarationError
 from queueops.middleware.quarantine import Quarantine
+from queueops.middleware.retries import Retries
 
 MOST = 16
 """Middlewares on one function or queue: the doors take all claims of a job in one step."""
@@ -23,6 +24,8 @@ def check_list(where: str, middlewares: Any) -> tuple[Middleware, ...]:
             raise DeclarationError(f"{where} takes middleware, like WithoutOverlapping(), not {item!r}{hint}")
     if sum(isinstance(item, Quarantine) for item in middlewares) > 1:
         raise DeclarationError(f"{where}: one Quarantine(...) is enough; two would disagree")
+    if sum(isinstance(item, Retries) for item in middlewares) > 1:
+        raise DeclarationError(f"{where}: one Retries(...) is enough; two would disagree")
     if len(middlewares) > MOST:
         raise DeclarationError(f"{where}: {len(middlewares)} are too many; at most {MOST}")
     return tuple(middlewares)

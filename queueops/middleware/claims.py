@@ -9,7 +9,7 @@ from queueops.primitives.claim import Claim, Control, instance_and_text, micros
 
 __all__ = ["Claim", "Control", "decode_claims", "encode_claims", "instance_and_text", "merged", "micros"]
 
-_ORDER = {"X": 0, "L": 1, "S": 2, "R": 3}
+_ORDER = {"X": 0, "L": 1, "S": 2, "R": 3, "B": 4}
 
 
 def merged(claims: Iterable[Claim]) -> tuple[Claim, ...]:

@@ -19,6 +19,7 @@ from queueops.middleware.call import Call
 from queueops.middleware.claims import Claim, merged
 from queueops.middleware.definitions import Definitions
 from queueops.middleware.quarantine import Quarantine
+from queueops.middleware.retries import Retries
 from queueops.middleware.settings import Entries, read
 from queueops.middleware.signature import Signature
 from queueops.middleware.unique import Unique, encode_uniques
@@ -41,12 +42,13 @@ class JobControls:
     """Those with an ``around`` or ``settled`` of their own, outermost first."""
     uniques: str = ""
     """What the job must be the only one of, as stored."""
+    retries: Retries | None = None
 
 
 class _Plan:
     """What a function on a queue declares, worked out once."""
 
-    __slots__ = ("claimers", "constant", "function", "hooks", "policy", "signature", "uniques")
+    __slots__ = ("claimers", "constant", "function", "hooks", "policy", "retries", "signature", "uniques")
 
     def __init__(self, function: str, signature: Signature, middlewares: tuple[Middleware, ...], queue: str) -> None:
         self.function = function
@@ -55,6 +57,8 @@ class _Plan:
             middleware.check(function, signature)
         self.claimers = tuple(m for m in middlewares if type(m).claims is not Middleware.claims)
         self.uniques = tuple(m for m in middlewares if isinstance(m, Unique))
+        tries = [m for m in middlewares if isinstance(m, Retries)]
+        self.retries = tries[0] if tries else None
         self.hooks = tuple(m for m in middlewares if _has_hooks(type(m)))
         rules = [m for m in middlewares if isinstance(m, Quarantine)]
         self.policy = rules[0].policy() if rules else dict(conf.QUARANTINE)
@@ -66,7 +70,7 @@ class _Plan:
         call = Call(self.function, queue, args, kwargs, self.signature)
         claims = merged([claim for m in self.claimers for claim in m.claims(call)])
         uniques = encode_uniques([claim for m in self.uniques for claim in m.uniques(call)])
-        return JobControls(self.function, claims, self.policy, self.hooks, uniques)
+        return JobControls(self.function, claims, self.policy, self.hooks, uniques, self.retries)
 
 
 class Registry:

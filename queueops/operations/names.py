@@ -117,7 +117,7 @@ def check_control(text: str) -> str:
     candidates = [text] if head in KINDS else []
     if head in KIND_LETTERS:
         candidates.append(control_id(head, rest))
-    candidates += [control_id(kind, text) for kind in ("semaphore", "lock", "rate", "unique", "unique_run")]
+    candidates += [control_id(kind, text) for kind in ("semaphore", "lock", "rate", "unique", "unique_run", "breaker")]
     hits = [name for name in dict.fromkeys(candidates) if name in known]
     if not hits:
         live = {name for server in servers() for name in _live(server)}
@@ -135,7 +135,7 @@ def check_control(text: str) -> str:
 def _live(server: Server) -> set[str]:
     """Controls of the newest instances: a keyed primitive publishes no definition."""
     found = server.connection.zrevrange(conf.keys.static("instances"), 0, MOST)
-    return {name for raw in found if (name := _text(raw).partition(SEP)[0])[:1] in "LSRUX"}
+    return {name for raw in found if (name := _text(raw).partition(SEP)[0])[:1] in "LSRUXB"}
 
 
 def _in_use(control: str) -> bool:

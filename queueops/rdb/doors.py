@@ -173,7 +173,7 @@ def settle(
     """End the run of ``token``: replay RQ's commands, give back holds, count once, wake the next.
 
     Options (JSON): function, job, error, fingerprint, reason, seconds, delay, guard, repeats, stopped, quarantine,
-    kind; see ``lua/settle.lua``.
+    kind, breakers; see ``lua/settle.lua``.
     """
     told = {name: _plain(value) if isinstance(value, str) else value for name, value in options.items()}
     args: list[Any] = [token, outcome, json.dumps(told), len(commands)]
@@ -192,10 +192,18 @@ def renew(connection: Any, token: str, worker_ttl: int, queues: Sequence[str] = 
 
 
 def adopt(
-    connection: Any, token: str, claims: str, function: str, policy: str, span: float, simple: bool, uniques: str = ""
+    connection: Any,
+    token: str,
+    claims: str,
+    function: str,
+    policy: str,
+    span: float,
+    simple: bool,
+    uniques: str = "",
+    fields: Iterable[Any] = (),
 ) -> str:
     """Give a job of plain RQ its claims: TAKEN, PARKED, QUARANTINED, SKIPPED or LOST."""
-    answer = run(connection, "adopt", token, claims, function, policy, int(span * MICRO), int(simple), uniques)
+    answer = run(connection, "adopt", token, claims, function, policy, int(span * MICRO), int(simple), uniques, *fields)
     return str(answer[0].decode())
 
 

@@ -15,7 +15,15 @@ from rq.defaults import RQ_KEY_PREFIX
 SEP = "\x1f"
 """Between the parts of a member or field: no name may contain it (names are checked when declared)."""
 
-KIND_LETTERS = {"lock": "L", "semaphore": "S", "rate": "R", "pause": "P", "unique": "U", "unique_run": "X"}
+KIND_LETTERS = {
+    "lock": "L",
+    "semaphore": "S",
+    "rate": "R",
+    "pause": "P",
+    "unique": "U",
+    "unique_run": "X",
+    "breaker": "B",
+}
 KINDS = {letter: kind for kind, letter in KIND_LETTERS.items()}
 
 MAX_KEY_TEXT = 200
@@ -67,7 +75,7 @@ STATIC = {
 }
 
 FAMILIES = {
-    "holders": "h:",  # zset h:<instance>: token -> end (µs); rates: start token -> start (µs)
+    "holders": "h:",  # zset h:<instance>: token -> end (µs); rates: token -> start; breakers: of failures
     "holder_weights": "hw:",  # hash: token -> weight where it is not 1; field "" -> sum of (weight - 1)
     "offers": "o:",  # zset o:<instance>: job id -> end (µs)
     "offer_weights": "ow:",  # hash, as holder_weights
@@ -77,7 +85,7 @@ FAMILIES = {
     "callers_seen": "cs:",  # zset cs:<instance>: the same token -> last sign of life (µs)
     "fresh": "fresh:",  # hash fresh:<unique instance>: accepted, completed -> when that last happened (µs)
     "history": "hist:",  # stream hist:<instance>: its newest events, as in the changelog; ends some time after the last
-    "rate": "r:",  # hash r:<instance>: state of the window and bucket strategies
+    "rate": "r:",  # hash r:<instance>: state of the window and bucket strategies; unique: by_time; breakers: until (µs)
     "parked": "p:",  # zset p:<queue>: job id -> when it is looked at again by itself (µs)
     "waiting": "wait:",  # zset wait:<queue>: open job that could run by now -> waiting since (µs)
     "quarantined": "q:",  # zset q:<queue>: job id -> quarantined at (µs)

@@ -205,6 +205,7 @@ class Claiming(Settling):
             conf.LEASE,
             self.simple,
             job.uniques_text,
+            job.retry_fields(),
         )
         return code == "TAKEN"
 

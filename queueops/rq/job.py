@@ -61,6 +61,8 @@ class Job(RQJob):
     attempt: int = 0
     fresh: bool = False
     """Made here and not yet through the enqueue door."""
+    breakers: list[dict[str, Any]] = []
+    """Claims on breakers that the failure of this run is to charge."""
     place: int = -1
     """Of a job on a pipeline: where the enqueue door's answer will stand among the results."""
     uncounted: bool = False
@@ -82,6 +84,15 @@ class Job(RQJob):
         self.claims_text = encode_claims(controls.claims)
         self.policy_text = json.dumps(controls.policy)
         self.uniques_text = controls.uniques
+        if controls.retries is not None and self.retries_left is None:
+            self.retry_intervals = controls.retries.waits()
+            self.retries_left = len(self.retry_intervals)
+
+    def retry_fields(self) -> list[Any]:
+        """The retries as RQ keeps them, for a job that it saved without them."""
+        if not self.retries_left or not self.retry_intervals:
+            return []
+        return ["retries_left", self.retries_left, "retry_intervals", json.dumps(self.retry_intervals)]
 
     def set_tags(self, tags: Any) -> None:
         """Keep ``meta["tags"]`` as plain text, for pages that never unpickle. What is no list of texts is left out."""

@@ -139,6 +139,8 @@ class Settling(BaseWorker):
             return
         outcome = "retried" if job.should_retry and not stopped else "failed"
         options: dict[str, Any] = {**self._error, "stopped": int(stopped)}
+        if job.breakers:
+            options["breakers"] = job.breakers
         with recording(self, job, lambda commands: self._replay(job, outcome, commands, **options)):
             super().handle_job_failure(job, queue, started_job_registry, exc_string, execution)
 

@@ -70,7 +70,7 @@ class InstanceReader:
         self._now = now
         keys, defined = self._keys, self._definitions(0)
         for i in self.ids:
-            per = number(defined[control_of(i)].get("per")) if i.startswith("R:") else None
+            per = number(defined[control_of(i)].get("per")) if i[:2] in ("R:", "B:") else None
             held = keys.of("holders", i)
             self._stock[i] = [
                 batch.call("zcount", held, f"({now - per}", "+inf") if per else batch.call("zcard", held),
@@ -101,7 +101,7 @@ class InstanceReader:
         if override and (until == 0 or until > self._now):
             limit = number(override.get("limit"))
         strategy = str(defined.get("strategy") or ("sliding" if kind == "rate" else ""))
-        per = number(defined.get("per")) if kind == "rate" else None
+        per = number(defined.get("per")) if kind in ("rate", "breaker") else None
         used: float = held.number() + (number(weights.get()) or 0)
         if kind == "rate":
             used = rate_used(strategy, self._now, per, limit, number(defined.get("burst")), held.number(), rate.get())
@@ -124,7 +124,7 @@ class InstanceReader:
             strategy=strategy,
             oldest_wait=age(oldest[0][1], self._now) if oldest else None,
             # a unique lock may last as long as its job is open
-            next_end=int(end[0][1]) if end and kind != "rate" and isfinite(end[0][1]) else None,
+            next_end=int(end[0][1]) if end and kind not in ("rate", "breaker") and isfinite(end[0][1]) else None,
         )
 
 

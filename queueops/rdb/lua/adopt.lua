@@ -1,5 +1,6 @@
 -- A leased job that came from plain RQ gets its claims: takes them all, or is parked again as if never started.
--- ARGV: token, claims (JSON), function, policy (JSON), span (µs), simple (0|1), unique claims (JSON, '': none)
+-- ARGV: token, claims (JSON), function, policy (JSON), span (µs), simple (0|1), unique claims (JSON, '': none), then fields and
+--       values that the declarations add to the job's hash
 -- Returns {'TAKEN'} | {'PARKED'} | {'QUARANTINED'} | {'SKIPPED'} | {'LOST'}
 -- Events: job.adopted, .parked, .quarantined, .skipped; *.acquired
 --- include door
@@ -13,6 +14,7 @@ local id, queue, key = record.job, record.queue, K.rq_job .. record.job
 local claims = sorted_claims(raw_claims) or {}
 redis.call('HSET', key, F.claims, raw_claims, F.func, func, F.policy, policy)
 if ARGV[7] ~= '' then redis.call('HSET', key, F.uniques, ARGV[7]) end
+if ARGV[8] then redis.call('HSET', key, unpack(ARGV, 8)) end
 local since = tonumber(redis.call('HGET', key, F.since)) or NOW
 local fields = {job = id, f = func, q = queue, w = record.worker, t = string.sub(token, 1, 8)}
 log('job.adopted', fields)

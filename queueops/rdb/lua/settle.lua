@@ -1,6 +1,6 @@
 -- The settle door: RQ's recorded transaction, release, outcome and wake-up in one step.
 -- ARGV: token, outcome, options (JSON: function, error, fingerprint, reason, seconds, guard, repeats, dependents key,
---       stopped), number of commands, then per command: number of parts, parts...
+--       stopped, breakers), number of commands, then per command: number of parts, parts...
 -- outcome: completed | failed | retried | put_back | postponed | discarded | crashed
 -- Returns {'OK', outcome recorded, dependents (0|1)} | {'LOST'} (nothing changed) | {'DEPENDENTS'} (nothing changed)
 -- Events: job.completed, .failed, .retried, .quarantined, .discarded, .put_back, .crashed; *.released; job.woken
@@ -72,6 +72,12 @@ elseif outcome == 'retried' or outcome == 'failed' then
   count(queue, func, 'failed_attempt')
   observe(queue, func, 'r', NOW - record.started)
   local there = redis.call('EXISTS', key) == 1
+  for _, claim in ipairs(options.breakers or {}) do
+    local ends = charge_breaker(claim, token)
+    if ends then
+      log('breaker.opened', {c = claim.i, job = id, f = func, q = queue, why = 'for ' .. math.ceil((ends - NOW) / 1000000) .. ' s: ' .. (options.error or '')})
+    end
+  end
   if there then
     redis.call('HINCRBY', key, F.failures, 1)
     if options.fingerprint then redis.call('HSET', key, F.error, options.fingerprint, F.error_line, options.error or '') end

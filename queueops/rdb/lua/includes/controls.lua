@@ -97,7 +97,27 @@ local function offered_to_others(claim, job)
   if not redis.call('ZSCORE', K.offers .. claim.i, job) then return used, false end
   return used - (tonumber(redis.call('HGET', K.offer_weights .. claim.i, job)) or 1), true
 end
+-- charge_breaker(claim, token): a failure that counts; the one that makes it too many opens the breaker
+local function charge_breaker(claim, token)
+  local key, d = K.holders .. claim.i, definition(claim)
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', int(NOW - d.per))
+  redis.call('ZADD', key, int(NOW), token)
+  redis.call('PEXPIRE', key, math.ceil(d.per / 1000) + 1000)
+  redis.call('ZADD', K.instances, int(NOW), claim.i)
+  if redis.call('ZCARD', key) < d.n then return nil end
+  redis.call('HSET', K.rate .. claim.i, 'until', int(NOW + d.b))
+  redis.call('PEXPIRE', K.rate .. claim.i, math.ceil(d.b / 1000) + 60000)
+  redis.call('ZADD', K.pump, int(NOW + d.b), claim.i)
+  return NOW + d.b
+end
+
 local function room(claim, job)
+  if claim.k == 'B' then
+    local ends = num(redis.call('HGET', K.rate .. claim.i, 'until'), 0)
+    claim.mine = false
+    if ends > NOW then return false, ends, false end
+    return true, nil, false
+  end
   local d = definition(claim)
   local offered, mine = offered_to_others(claim, job)
   claim.mine = mine
@@ -110,6 +130,7 @@ local function room(claim, job)
   return used + claim.w <= d.n, nil, mine
 end
 local function take(claim, token, job, ends)
+  if claim.k == 'B' then return end
   -- false: room has seen that nothing is offered to this job, and only a script that wakes it offers
   if claim.mine ~= false then slot_remove(K.offers, K.offer_weights, claim.i, job) end
   local d = definition(claim)
@@ -131,7 +152,7 @@ local function sorted_claims(raw)
     claim.n, claim.w, claim.per = num(claim.n, 1), num(claim.w, 1), num(claim.per, 0)
     claim.l, claim.ra, claim.mw = num(claim.l, 0), num(claim.ra, 0), num(claim.mw, 0)
   end
-  local rank = {X = 0, L = 1, S = 2, R = 3}
+  local rank = {X = 0, L = 1, S = 2, R = 3, B = 4}
   if #claims > 1 then
     table.sort(claims, function(a, b)
       if a.k ~= b.k then return (rank[a.k] or 9) < (rank[b.k] or 9) end

@@ -12,6 +12,7 @@ local function refresh_pump(instance)
   if offer[2] then pump_at(instance, tonumber(offer[2])) end
   local kind = string.sub(instance, 1, 1)
   if kind == 'R' or kind == 'U' then return end
+  if kind == 'B' then return pump_at(instance, num(redis.call('HGET', K.rate .. instance, 'until'), NOW)) end
   local holders = redis.call('ZRANGE', K.holders .. instance, 0, 9, 'WITHSCORES')
   for i = 1, #holders, 2 do
     if i == 19 or redis.call('HEXISTS', K.leases, holders[i]) == 0 then
@@ -161,8 +162,10 @@ local function wake(instance)
           end
         else
           for _, claim in ipairs(claims) do
-            slot_add(K.offers, K.offer_weights, claim.i, id, claim.w, NOW + C.offer)
-            pump_at(claim.i, NOW + C.offer)
+            if claim.k ~= 'B' then
+              slot_add(K.offers, K.offer_weights, claim.i, id, claim.w, NOW + C.offer)
+              pump_at(claim.i, NOW + C.offer)
+            end
           end
           woken(id, queue, func, instance)
           count_woken = count_woken + 1
@@ -208,6 +211,12 @@ local function tidy(instance)
     else
       slot_remove(K.offers, K.offer_weights, instance, job)
     end
+  end
+  if string.sub(instance, 1, 2) == 'B:' then
+    redis.call('HDEL', K.rate .. instance, 'until')
+    wake(instance)
+    if redis.call('EXISTS', K.line .. instance) == 1 then pump_at(instance, NOW) else forget_if_empty(instance) end
+    return
   end
   if string.sub(instance, 1, 1) ~= 'R' then
     for _, token in ipairs(redis.call('ZRANGEBYSCORE', K.holders .. instance, '-inf', int(NOW), 'LIMIT', 0, 100)) do

@@ -20,5 +20,5 @@ local function log(event, fields)
     redis.call('PEXPIRE', args[1], C.history_ms)
   end
 end
-local SUBJECTS = {L = 'lock', S = 'semaphore', R = 'rate', P = 'pause', U = 'unique', X = 'unique_run'}
+local SUBJECTS = {L = 'lock', S = 'semaphore', R = 'rate', P = 'pause', U = 'unique', X = 'unique_run', B = 'breaker'}
 local function subject(instance) return SUBJECTS[string.sub(instance, 1, 1)] or 'control' end

@@ -20,8 +20,8 @@ local function hold(token, id, claims, ends, fields)
   local holds = {}
   for _, claim in ipairs(claims) do
     take(claim, token, id, ends)
-    holds[#holds + 1] = {claim.i, claim.w}
-    if claim.k ~= 'R' then
+    if claim.k ~= 'B' then holds[#holds + 1] = {claim.i, claim.w} end
+    if claim.k ~= 'R' and claim.k ~= 'B' then
       log(subject(claim.i) .. '.acquired',
         {c = claim.i, job = id, f = fields.f, q = fields.q, w = fields.w, t = string.sub(token, 1, 8)})
     end
