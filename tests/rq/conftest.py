@@ -47,9 +47,17 @@ def totals(redis: Any) -> Callable[[], dict[str, int]]:
 
 @pytest.fixture
 def forward(redis: Any) -> Iterator[Callable[[float], None]]:
-    """Let seconds pass in the store."""
+    """The store's clock stands still; this lets seconds pass."""
+    seconds, micros = redis.time()
+    now = [seconds * 1_000_000 + micros]
+
+    def go(more: float) -> None:
+        now[0] += round(more * 1_000_000)
+        store_clock.stop(redis, now[0])
+
     store_clock.install()
-    yield lambda seconds: store_clock.advance(redis, seconds)
+    go(0)
+    yield go
     store_clock.remove()
 
 
