@@ -110,7 +110,7 @@ def _log_url(value: Any) -> str:
         raise BadValue(fix)
     if not value:
         return value
-    if not re.match(r"https?://[^/{}\s]+", value):
+    if not re.match(r"https?://[^/?#{}\s]+([/?#]|$)", value):
         raise BadValue(f"{fix}; the host may not come from a job")
     names = re.findall(r"\{(.*?)\}", value)
     unpaired = value.count("{") != len(names) or value.count("}") != len(names)

@@ -68,10 +68,15 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """An entry of the timeline and the seconds since the one before it (None for the first)."""
+    """An entry of the timeline and the seconds since the one before it (None for the first).
+
+    ``took`` and ``gave_back``: the controls that changed hands in the same step.
+    """
 
     entry: Entry
     after: float | None
+    took: tuple[str, ...] = ()
+    gave_back: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,11 +181,29 @@ def timeline(entries: Sequence[Entry], accepted: int, queue: str) -> tuple[Momen
     listed = list(entries)
     if accepted and (not listed or accepted <= listed[0].at):
         listed.insert(0, Entry("", accepted, "job.accepted", "", "", queue, "", "", "", "", ""))
-    moments, before = [], None
-    for entry in listed:
-        moments.append(Moment(entry, None if before is None else max(0, entry.at - before) / 1e6))
-        before = entry.at
+    moments: list[Moment] = []
+    before, at = None, 0
+    while at < len(listed):
+        # a door tells what it does to each control first, then what became of the job
+        took: list[str] = []
+        gave: list[str] = []
+        while at + 1 < len(listed) and _one_step(listed[at], listed[at + 1]):
+            (took if listed[at].event.endswith(".acquired") else gave).append(listed[at].instance)
+            at += 1
+        entry = listed[at]
+        after = None if before is None else max(0, entry.at - before) / 1e6
+        moments.append(Moment(entry, after, tuple(took), tuple(gave)))
+        before, at = entry.at, at + 1
     return tuple(moments)
+
+
+def _one_step(entry: Entry, following: Entry) -> bool:
+    changed = entry.event.endswith((".acquired", ".released")) and entry.instance != ""
+    return (
+        changed
+        and following.at - entry.at <= 1000
+        and (following.event.startswith("job.") or following.event.endswith((".acquired", ".released")))
+    )
 
 
 def spans(moments: Sequence[Moment], now: int) -> Spans | None:

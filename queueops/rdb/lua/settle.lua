@@ -31,7 +31,8 @@ if options.delay then
 end
 if problem then log('job.settle_problem', {job = id, f = func, q = queue, why = problem}) end
 
-local fields = {job = id, f = func, q = queue, w = record.worker, t = string.sub(token, 1, 8), why = options.reason}
+local fields = {job = id, f = func, q = queue, w = record.worker, t = string.sub(token, 1, 8),
+  why = options.reason or options.error}
 local function forget_error()
   redis.call('HDEL', key, F.attempts, F.failures, F.crashes, F.crash_at, F.error, F.error_line, F.parkings, F.parked)
 end
