@@ -26,9 +26,11 @@ if TYPE_CHECKING:
         controlled,
     )
     from queueops.primitives import Lock, NotAcquired, RateLimiter, Semaphore
+    from queueops.primitives.once import once
     from queueops.rq.duplicates import DuplicateJob
     from queueops.rq.execution import current_execution
     from queueops.rq.freshness import freshness
+    from queueops.rq.progress import progress
 
 _HOMES = {
     "Claim": "queueops.middleware.claims",
@@ -51,6 +53,8 @@ _HOMES = {
     "controlled": "queueops.middleware.declare",
     "current_execution": "queueops.rq.execution",
     "freshness": "queueops.rq.freshness",
+    "once": "queueops.primitives.once",
+    "progress": "queueops.rq.progress",
 }
 
 __all__ = [
@@ -74,6 +78,8 @@ __all__ = [
     "controlled",
     "current_execution",
     "freshness",
+    "once",
+    "progress",
 ]
 
 

@@ -4,6 +4,7 @@ from queueops.models.batch import Batch
 from queueops.models.batch_item import BatchItem
 from queueops.models.intervention import PERMISSIONS, Intervention
 from queueops.models.isolation import Isolation
+from queueops.models.once import OnceDone
 from queueops.models.override import Override
 from queueops.models.pause import Pause
 from queueops.models.quarantine import QuarantinedJob
@@ -16,6 +17,7 @@ __all__ = [
     "BatchItem",
     "Intervention",
     "Isolation",
+    "OnceDone",
     "Override",
     "Pause",
     "QuarantinedJob",

@@ -13,6 +13,7 @@ from queueops.models import (
     BatchItem,
     Intervention,
     Isolation,
+    OnceDone,
     Override,
     Pause,
     QuarantinedJob,
@@ -30,6 +31,7 @@ def prune() -> int:
     if gone < PAGE:
         # a batch goes with its intervention, once its items are gone
         gone += _page(Intervention, state__in=over, at__lt=early, batch__items__isnull=True)
+    gone += _page(OnceDone, keep_until__lt=timezone.now())
     for model in (Pause, Isolation, Override):
         gone += _page(model, state=SettingState.LIFTED, created__lt=early, lifted_at__lt=early)
     left = [state for state in QuarantinedJob.State.values if state != QuarantinedJob.State.QUARANTINED]

@@ -129,6 +129,7 @@ JOB_FIELDS = {
     "parked": "qo_parked",  # instance in whose line the job waits, "" when it comes back by time
     "reserved": "qo_reserved",  # its unique locks are taken, RQ is about to save it with its dependencies (µs)
     "reschedules": "qo_reschedules",  # how often it was put off because of a unique lock
+    "progress": "qo_progress",  # JSON {token, done, total, note}: how far a run says it is
     "parkings": "qo_parkings",  # how often it was parked
     "error": "qo_error",  # fingerprint of its newest failure
     "error_line": "qo_error_line",  # "<type>: <message>" of it, cut at 500 characters

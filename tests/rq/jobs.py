@@ -18,6 +18,8 @@ from queueops import (
     WithSemaphore,
     controlled,
     current_execution,
+    once,
+    progress,
 )
 
 CALLS: list[Any] = []
@@ -101,3 +103,13 @@ def wait_for_ever() -> None:
 def wait_for_key(key: str) -> None:
     """Until somebody pushes to the list."""
     get_current_job().connection.blpop([key], timeout=60)
+
+
+def charge(order: int) -> None:
+    with once(f"charge:{order}") as first:
+        CALLS.append(first)
+
+
+def counts(n: int) -> None:
+    for at in range(1, n + 1):
+        progress(at, n, f"item {at}")
