@@ -78,6 +78,11 @@ class Moment:
     took: tuple[str, ...] = ()
     gave_back: tuple[str, ...] = ()
 
+    @property
+    def shown(self) -> bool:
+        """Whether the time since then is worth a word."""
+        return self.after is not None and self.after >= 0.05
+
 
 @dataclass(frozen=True, slots=True)
 class Spans:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from queueops.conf import conf
@@ -62,7 +62,9 @@ def controls(server: Server, facts: JobFacts) -> tuple[InstanceInfo, ...]:
     first.run()
     reader.stock(second, facts.now)
     second.run()
-    return tuple(reader.rows())
+    declared = {claim["i"]: number(claim.get("n")) for claim in facts.claims}
+    # a claim carries its own limit, for as long as nobody has published one
+    return tuple(row if row.limit is not None else replace(row, limit=declared[row.id]) for row in reader.rows())
 
 
 def doors(facts: JobFacts, held: Sequence[InstanceInfo]) -> Doors:

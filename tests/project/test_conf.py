@@ -55,6 +55,12 @@ def test_without_the_setting(settings: Any) -> None:
         ({"QUEUES": ["a"]}, "must be a dict such as"),
         ({"CONTROLS": {"f": "lock"}}, "must be a dict such as"),
         ({"CHANGELOG_LENGTH": 1.5}, "must be a whole number from 0"),
+        ({"LOG_URL": 7}, "template of an http address"),
+        ({"LOG_URL": "javascript:alert({job_id})"}, "template of an http address"),
+        ({"LOG_URL": "https://{job_id}.example/"}, "host may not come from a job"),
+        ({"LOG_URL": "https://logs/"}, "with {job_id} and of function, job_id, queue, worker only"),
+        ({"LOG_URL": "https://logs/{job_id}/{user}"}, "with {job_id} and of"),
+        ({"LOG_URL": "https://logs/{job_id}/{"}, "with {job_id} and of"),
     ],
 )
 def test_what_is_wrong_is_said(settings: Any, given: dict[str, Any], words: str) -> None:
@@ -76,3 +82,11 @@ def test_every_option_is_annotated_and_explained() -> None:
     annotated = {name for name in type(conf).__annotations__ if name.isupper()}
     assert annotated == set(OPTIONS)
     assert all(option.help for option in OPTIONS.values())
+
+
+def test_the_address_of_log_lines_is_quoted(settings: Any) -> None:
+    assert conf.log_url(job_id="a") == ""
+    settings.QUEUEOPS = {"LOG_URL": "https://logs/q/{job_id}?f={function}"}
+    assert (
+        conf.log_url(job_id="a/{function}&b", function="<é>") == "https://logs/q/a%2F%7Bfunction%7D%26b?f=%3C%C3%A9%3E"
+    )
