@@ -317,3 +317,27 @@ def test_words_of_any_kind_settle(queue: Any, work: Any, totals: Any) -> None:
     assert totals() == {"accepted": 1, "started": 1, "discarded": 1}
     _, fields = queue.connection.xrevrange(conf.keys.static("log"), count=1)[0]
     assert len(fields[b"why"]) <= 1000
+
+
+def test_tags_are_kept_as_plain_text_and_survive_what_a_job_does_to_its_meta(queue: Any, work: Any, redis: Any) -> None:
+    job = queue.enqueue(jobs.add, 1, 2, meta={"tags": ["red", "a\x1fb", "", 7, "red", "x" * 300]})
+    field = redis.hget(job.key, "qo_tags")
+    assert field == b"\x1fred\x1fa b\x1f" + b"x" * 100 + b"\x1f"
+    job.meta["tags"] = ["other"]
+    job.save_meta()
+    queue.fetch_job(job.id).save()
+    assert redis.hget(job.key, "qo_tags") == field
+    work()
+    assert job.get_status() == JobStatus.FINISHED
+    for meta in (None, {"tags": "red"}, {"tags": {"a": 1}}, {"tags": ["\ud800"]}):
+        odd = queue.enqueue(jobs.add, 1, 2, meta=meta)
+        assert redis.hget(odd.key, "qo_tags") in (None, b"\x1f?\x1f")
+
+
+def test_a_failed_try_leaves_its_error_as_plain_text(queue: Any, work: Any, redis: Any) -> None:
+    job = queue.enqueue(jobs.boom, retry=Retry(max=1, interval=600))
+    work()
+    line = redis.hget(job.key, "qo_error_line")
+    assert line and b"boom" in line
+    (why,) = (f[b"why"] for _, f in redis.xrange(conf.keys.static("log")) if f[b"e"] == b"job.retried")
+    assert why == line
