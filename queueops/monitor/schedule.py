@@ -9,6 +9,7 @@ from queueops.monitor.duties import (
     pass_time,
     recover,
     redis_config,
+    release_dependents,
     rq_rate_limits,
     sample,
     take_snapshot,
@@ -25,6 +26,7 @@ def lanes() -> list[list[Duty]]:
         [
             Duty("time", 1.0, pass_time.act),
             Duty("rq_rate_limits", 1.0, rq_rate_limits.act),
+            Duty("release_dependents", 1.0, release_dependents.act),
             Duty("tidy_waiting", 2.0, tidy_waiting.act),
             Duty("trim", 30.0, trim.act),
             Duty("redis_config", 120.0, redis_config.act),

@@ -53,6 +53,7 @@ STATIC = {
     "functions": "functions",  # zset: "<queue>␟<function>" -> last activity (µs)
     "worker_queues": "worker_queues",  # hash: idle worker -> JSON list of its queues
     "keeper": "keeper",  # string: the idle worker that waits only until the next due time
+    "parents": "parents",  # set: ended jobs whose dependents RQ's code is still to look at
     "quarantine_info": "quarantine_info",  # hash: job id -> JSON {queue, function, reason, error, attempts, at, ...}
     "quarantine_todo": "quarantine_todo",  # set: job ids whose SQL copy is to be made or updated
     "key_text": "key_text",  # hash: instance whose key was hashed -> readable text

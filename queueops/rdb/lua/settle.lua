@@ -123,4 +123,6 @@ elseif outcome == 'discarded' then
   log('job.discarded', fields)
   unique_end(specs, id, true)
 end
+-- the worker looks at them next; if it dies before that, the monitor does
+if has_dependents == 1 and (outcome == 'failed' or outcome == 'quarantined') then redis.call('SADD', K.parents, id) end
 return {'OK', outcome, has_dependents}

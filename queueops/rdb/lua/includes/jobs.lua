@@ -127,6 +127,7 @@ end
 -- crash(token, record, why): the process is gone without a word. RQ's own record decides if it got that far;
 -- else the job returns to the front until it has crashed too often within a day.
 local function crash(token, record, why)
+  why = why or 'no reason told'
   local id, queue, func = record.job, record.queue, record['function']
   local key = K.rq_job .. id
   begin_late(token, record)
@@ -143,6 +144,8 @@ local function crash(token, record, why)
     count(queue, func, 'crashed')
     log('job.crashed', {job = id, f = func, q = queue, w = record.worker, t = string.sub(token, 1, 8), why = why})
     if poison then
+      -- those that run whatever becomes of it
+      if redis.call('EXISTS', key .. ':dependents') == 1 then redis.call('SADD', K.parents, id) end
       quarantine_job(id, queue, func, 'crashes', 'worker died ' .. crashes .. ' times (' .. why .. ')')
     else
       redis.call('PERSIST', key)
