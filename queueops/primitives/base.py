@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
+import time
 import uuid
 from typing import Any
 
+from redis.exceptions import RedisError
+
 from queueops.primitives.claim import Claim, Control, instance_and_text, micros
 from queueops.primitives.errors import DeclarationError
-from queueops.rdb.client import default_server
+from queueops.rdb import scripts
+from queueops.rdb.client import Server, default_server
+
+logger = logging.getLogger("queueops.primitives")
+
+BLIND = 5.0
+"""Seconds until a process that could not read the operators' settings tries again."""
 
 _HOST = socket.gethostname()
+_blind_until = 0.0
 
 
 def new_token() -> str:
@@ -55,6 +66,29 @@ class Primitive:
         if self._connection is None:
             self._connection = default_server().connection
         return self._connection
+
+    def _run(self, script: str, *args: Any) -> Any:
+        """Run a script; on a Redis that lost the operators' settings, mirror them first.
+
+        A process that cannot read them goes on with the declared limits, and tries again after a while.
+        """
+        global _blind_until
+        blind = time.monotonic() < _blind_until
+        try:
+            return scripts.run(self.connection, script, *args, int(blind))
+        except scripts.ScriptError as error:
+            if error.code != "MIRROR_MISSING":
+                raise
+        try:
+            from queueops import mirror  # it needs the models, which may come later than this module
+
+            mirror.rebuild(Server(default_server().alias, self.connection, ()))
+        except RedisError:
+            raise
+        except Exception:
+            logger.warning("%s: the operators' limits cannot be read and are not in force here", self, exc_info=True)
+            _blind_until = time.monotonic() + BLIND
+        return scripts.run(self.connection, script, *args, 1)
 
     def __repr__(self) -> str:
         return f"<{self.called}{f' key={self.key!r}' if self.key else ''}>"

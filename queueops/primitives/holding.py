@@ -100,8 +100,7 @@ class Holding(Primitive):
     def _try(self, token: str, ttl: float, *, wait: bool, since: int) -> tuple[Lease | None, float, int]:
         """``(lease or None, seconds until the next holder's lease ends, waiting since)``."""
         try:
-            answer = scripts.run(
-                self.connection,
+            answer = self._run(
                 "primitive_acquire",
                 self.instance,
                 self.control.id,

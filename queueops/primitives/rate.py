@@ -8,7 +8,6 @@ from typing import Any
 from queueops.primitives import options
 from queueops.primitives.base import Primitive, new_token
 from queueops.primitives.definition import rate_control
-from queueops.rdb import scripts
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class RateLimiter(Primitive):
         most = self.control.burst or self.control.limit
         weight = options.whole(self.called, "weight", weight, most=most)
         claim = self._claim if weight == 1 else self._claim.of(self.instance, self._claim.text, weight)
-        allowed, wait = scripts.run(self.connection, "primitive_hit", claim.encoded(), new_token())
+        allowed, wait = self._run("primitive_hit", claim.encoded(), new_token())
         if allowed:
             return Hit(True, 0.0)
         wait = int(wait)

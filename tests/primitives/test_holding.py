@@ -196,3 +196,27 @@ def test_a_token_is_text(two: Semaphore, token: Any) -> None:
 def test_wrong_definitions_are_refused(make: Callable[[], Any]) -> None:
     with pytest.raises(DeclarationError):
         make()
+
+
+def test_an_operators_limit_is_in_force_after_an_emptied_redis(
+    redis: Any, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from queueops.operations import limit
+
+    monkeypatch.setattr("queueops.primitives.base._blind_until", 0.0)
+    two = Semaphore("two", 2, connection=redis)
+    assert two.acquire("seen", 30)
+    limit("semaphore:two", 1, actor="ann", reason="spare it")
+    assert two.acquire("a", 30) is None
+    redis.flushdb()
+    assert two.acquire("a", 30) and two.acquire("b", 30) is None, "the first call mirrored the settings again"
+
+
+def test_without_a_database_the_declared_limit_holds(redis: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut(server: Any) -> int:
+        raise OSError("no database")
+
+    monkeypatch.setattr("queueops.mirror.rebuild", cut)
+    monkeypatch.setattr("queueops.primitives.base._blind_until", 0.0)
+    one = Lock("one", connection=redis)
+    assert one.acquire("a", 30) and one.acquire("b", 30) is None

@@ -1,8 +1,8 @@
 -- A process outside a job takes a lock or a slot of a semaphore, or renews what it holds, in one step.
 -- ARGV: instance, control, declared limit, token, ttl (µs), wait (0|1), waiting since (µs, 0 at the first try), owner,
---       claim (JSON)
+--       claim (JSON), blind (0|1: go on though the settings of the operators are not mirrored)
 -- Returns {'HELD', end (µs), renewed (0|1)} | {'REFUSED', worth looking again in (µs), waiting since (µs)}
--- Errors: QO TOKEN_OF_JOB
+-- Errors: QO TOKEN_OF_JOB, QO MIRROR_MISSING
 -- Events: lock.acquired, .refused, .expired and the same of semaphore
 --- include time
 --- include log
@@ -12,6 +12,7 @@ local holders, callers = K.holders .. instance, K.callers .. instance
 if redis.call('HEXISTS', K.leases, token) == 1 then
   return redis.error_reply('QO TOKEN_OF_JOB this token belongs to a running job')
 end
+if ARGV[10] == '0' and redis.call('EXISTS', K.epoch) == 0 then return redis.error_reply('QO MIRROR_MISSING') end
 local ends, first = NOW + ttl, since == 0
 local function refused()
   if first then log(subject(instance) .. '.refused', {c = instance, t = string.sub(token, 1, 8), w = owner}) end

@@ -1,6 +1,7 @@
 -- Charges a rate, or says when to come back.
--- ARGV: claim (JSON), token of this hit
+-- ARGV: claim (JSON), token of this hit, blind (0|1: go on though the settings of the operators are not mirrored)
 -- Returns {1, 0} | {0, retry after (µs, -1: only a change of the limit can tell)}
+-- Errors: QO MIRROR_MISSING
 -- Events: none
 --- include time
 --- include log
@@ -12,6 +13,7 @@
 --- include line
 --- include start
 local claim, token = cjson.decode(ARGV[1]), ARGV[2]
+if ARGV[3] == '0' and redis.call('EXISTS', K.epoch) == 0 then return redis.error_reply('QO MIRROR_MISSING') end
 local instance = claim.i
 -- the client's own repetition after a lost answer
 if redis.call('ZSCORE', K.holders .. instance, token) then return {1, '0'} end
