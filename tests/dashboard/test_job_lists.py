@@ -153,7 +153,7 @@ def test_all_that_match_in_the_background_with_progress_and_stop(
     fields = dict(re.findall(r'name="(filter_\w+)" value="([^"]*)"', html))
     assert fields == {"filter_state": "queued", "filter_text": "app.f(1"}
     assert 'data-dialog="quarantine"' in html and 'data-total="31"' in html
-    form = {**fields, "all": "1", "reason": "test", "next": "/jobs/", "rate": "1000"}
+    form = {**fields, "all": "1", "reason": "test", "next": "/jobs/"}
     answer = boss.post("/do/quarantine/", form, follow=True).content.decode()
     assert "goes on in the background" in answer and "collecting" in answer
     assert recover(batch_seconds=20).batch_items == 31
