@@ -19,6 +19,7 @@ from queueops.primitives.definition import held_control
 from queueops.primitives.errors import DeclarationError, NotAcquired
 from queueops.primitives.options import YEAR
 from queueops.rdb import scripts
+from queueops.rdb.doors import wait_for_bell
 
 logger = logging.getLogger("queueops.primitives")
 
@@ -91,7 +92,7 @@ class Holding(Primitive):
                     raise NotAcquired(f"{self.called}: no room{f' within {timeout:g} s' if timeout else ''}", next_end)
                 # An end of a lease rings nobody where no worker runs: look again then.
                 pause = max(0.01, min(left, _LOOK, next_end + 0.001))
-                self.connection.blpop([conf.keys.of("bell", token)], timeout=pause)
+                wait_for_bell(self.connection, conf.keys.of("bell", token), pause)
         except BaseException:
             if since and timeout:
                 self._give_up(token)

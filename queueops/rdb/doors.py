@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from redis.client import Pipeline
+from redis.exceptions import RedisError
 
 from queueops.rdb import scripts
 from queueops.rdb.client import Server
@@ -238,4 +239,12 @@ def publish(connection: Any, release: str, definitions: Mapping[str, Mapping[str
 
 def wait_for_bell(connection: Any, key: str, seconds: float) -> None:
     """Block until the bell rings or ``seconds`` have passed."""
-    connection.blpop([key], timeout=max(seconds, 0.005))
+    try:
+        connection.blpop([key], timeout=max(seconds, 0.005))
+    except RedisError:
+        raise
+    except BaseException:
+        # a signal's exception in the middle of an answer: behind Sentinel, redis-py gives the connection back as it is,
+        # and the rest of the answer would be taken for that of the next command
+        connection.connection_pool.disconnect(inuse_connections=False)
+        raise

@@ -30,6 +30,11 @@ class Controlled(Claiming):
         with suppress(*SILENT):  # else with the first job
             self.publish()
 
+    def unsubscribe(self) -> None:
+        """As RQ's; a subscription that a failover has cut already needs no end."""
+        with suppress(*SILENT):
+            super().unsubscribe()
+
     def clean_registries(self) -> None:
         """RQ's clean-up, after ours: a lease that ended while no worker ran brings its job back before RQ calls it
         abandoned.
