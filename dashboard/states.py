@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,15 +92,6 @@ FACTS = {
     "waiting for": _("waiting for"),
 }
 
-REASONS: tuple[tuple[re.Pattern[str], Any], ...] = (
-    (re.compile(r"half a job: the hash has no data"), _("half a job: its data is missing")),
-    (re.compile(r"failed after (?P<n>\d+) attempts?"), _("failed after %(n)s attempts")),
-    (re.compile(r"worker died (?P<n>\d+) times?(?P<how> \(.*\))?"), _("its process died %(n)s times%(how)s")),
-    (re.compile(r"waited too long for (?P<what>.+)"), _("waited too long for %(what)s")),
-    (re.compile(r"duplicate of (?P<what>.+)"), _("duplicate of %(what)s")),
-)
-"""Why the doors set jobs aside, as they write it."""
-
 _VERBS: dict[str, tuple[str, str]] = {
     "acquired": ("s-running", "lock"),
     "released": ("s-completed", "check"),
@@ -155,12 +145,3 @@ def event(name: str) -> tuple[str, str]:
         return _VERBS[verb]
     look = STATES.get(verb)
     return (look.css, look.glyph) if look else ("s-unknown", "info")
-
-
-def reason(text: str) -> str:
-    """Why a job is in quarantine, in the viewer's language where the text is one of ours."""
-    for pattern, words in REASONS:
-        match = pattern.fullmatch(text)
-        if match:
-            return str(words) % {name: value or "" for name, value in match.groupdict().items()}
-    return text or str(_("no reason recorded"))

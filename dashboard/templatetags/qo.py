@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from dashboard import access, drains, masking, states, wording
 from dashboard.selectors.snapshots import QueueRow
+from queueops.diagnosis.wording import reason_words
 from queueops.rdb.keys import split_instance
 
 register = template.Library()
@@ -258,7 +259,7 @@ def kind(name: str) -> str:
 @register.simple_tag
 def reason(text: str) -> str:
     """Why a job is in quarantine: the kinds that the doors write, in words; anything else as it is."""
-    return states.reason(wording.visible(masking.mask_text(text)))
+    return reason_words(wording.visible(masking.mask_text(text)))
 
 
 @register.simple_tag

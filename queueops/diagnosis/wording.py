@@ -7,23 +7,45 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from queueops.rdb.keys import KINDS, split_instance
 
 TARGETS = {"q": "queue", "f": "function", "e": "error"}
 DIED = re.compile(r"worker died (?P<n>\d{1,9}) times?(?: \((?P<how>[^()]*)\))?")
+REASONS: tuple[tuple[re.Pattern[str], Any], ...] = (
+    (re.compile(r"half a job: the hash has no data"), gettext_lazy("half a job: its data is missing")),
+    (re.compile(r"failed after (?P<n>\d+) attempts?"), gettext_lazy("failed after %(n)s attempts")),
+    (re.compile(r"waited too long for (?P<what>.+)"), gettext_lazy("waited too long for %(what)s")),
+    (re.compile(r"duplicate of (?P<what>.+)"), gettext_lazy("duplicate of %(what)s")),
+    (re.compile(r"the same is running: (?P<what>.+)"), gettext_lazy("the same is running: %(what)s")),
+    (
+        re.compile(r"put off (?P<n>\d+) times: duplicate of (?P<what>.+)"),
+        gettext_lazy("put off %(n)s times: duplicate of %(what)s"),
+    ),
+    (
+        re.compile(r"put off (?P<n>\d+) times: the same is running"),
+        gettext_lazy("put off %(n)s times: the same is running"),
+    ),
+    (re.compile(r"function isolated"), gettext_lazy("its function is isolated")),
+    (re.compile(r"error isolated"), gettext_lazy("its error is isolated")),
+    (re.compile(r"key isolated"), gettext_lazy("its key is isolated")),
+    (re.compile(r"by (?P<who>[^:]+): (?P<why>.+)", re.DOTALL), gettext_lazy("by %(who)s: %(why)s")),
+)
+"""Why the doors set jobs aside, as they write it."""
 
 
 def span(us: float) -> str:
     """A length of time given in µs: ``45 s``, ``3 min 5 s``, ``2 h 4 min``, ``3 d 1 h``."""
     seconds = max(0, round(us / 1_000_000))
     if seconds < 60:
-        return f"{seconds} s"
-    if seconds < 3600:
-        return f"{seconds // 60} min" + (f" {seconds % 60} s" if seconds % 60 else "")
-    if seconds < 86400:
-        return f"{seconds // 3600} h" + (f" {seconds % 3600 // 60} min" if seconds % 3600 // 60 else "")
-    return f"{seconds // 86400} d" + (f" {seconds % 86400 // 3600} h" if seconds % 86400 // 3600 else "")
+        return _("%(n)s s") % {"n": seconds}
+    parts = ((86400, _("%(n)s d")), (3600, _("%(n)s h")), (60, _("%(n)s min")), (1, _("%(n)s s")))
+    at = next(at for at, (unit, _word) in enumerate(parts) if seconds >= unit)
+    (large, first), (small, second) = parts[at], parts[at + 1]
+    rest = seconds % large // small
+    return first % {"n": seconds // large} + (" " + second % {"n": rest} if rest else "")
 
 
 def moment(us: int | float | None) -> str:
@@ -60,15 +82,20 @@ def target(field: str) -> str:
     return f"{TARGETS.get(letter) or KINDS.get(letter, letter)} {name}"
 
 
-def died(reason: str) -> str:
-    """A stored reason in an operator's words: it is the job's process that died, not its worker."""
-    found = DIED.search(reason)
-    if not found:
-        return reason
-    times, how = int(found["n"]), found["how"]
-    how = f" ({how}{': killed, perhaps out of memory' if how == 'signal 9' else ''})" if how else ""
-    words = f"its process died {times} time{'s' if times != 1 else ''}{how}"
-    return reason[: found.start()] + words + reason[found.end() :]
+def reason_words(reason: str) -> str:
+    """Why a job was set aside, in an operator's words and language; a text that is none of ours as it is."""
+    died = DIED.fullmatch(reason)
+    if died:
+        times, how = int(died["n"]), died["how"]
+        words = ngettext("its process died %(n)s time", "its process died %(n)s times", times) % {"n": times}
+        if how == "signal 9":
+            return words + " " + _("(signal 9: killed, perhaps out of memory)")
+        return words + (f" ({how})" if how else "")
+    for pattern, text in REASONS:
+        match = pattern.fullmatch(reason)
+        if match:
+            return str(text) % match.groupdict()
+    return reason or _("no reason is known")
 
 
 def control(instance: str, text: str = "") -> str:
@@ -80,10 +107,11 @@ def control(instance: str, text: str = "") -> str:
 
 def by_whom(record: dict[str, Any], now: int) -> str:
     """``by ann (maintenance), 5 min 2 s to go``."""
-    words = f"by {record.get('by') or 'unknown'}"
+    by = str(record.get("by") or _("unknown"))
     if record.get("reason"):
-        words += f" ({record['reason']})"
+        by += f" ({record['reason']})"
     until = record.get("until") or 0
     if isinstance(until, (int, float)) and until > 0:
-        return f"{words}, until {moment(until)} ({span(until - now)} to go)"
-    return f"{words}, until somebody lifts it"
+        ends = {"by": by, "time": moment(until), "span": span(until - now)}
+        return _("by %(by)s, until %(time)s (%(span)s to go)") % ends
+    return _("by %(by)s, until somebody lifts it") % {"by": by}

@@ -7,9 +7,11 @@ import time
 from typing import Any
 
 import pytest
+from django.utils import translation
 
 from queueops.operations import explain, isolate, limit, pause, quarantine, replay, selection
 from queueops.rdb.keys import control_id
+from queueops.rdb.scripts import run
 from tests.scripts.kit import Doors, K, claim
 
 LOCK = claim("lock", "book", "7")
@@ -176,3 +178,20 @@ def test_half_and_hostile_jobs_still_get_an_answer(served: Doors, mapping: dict[
     found = explain("odd")
     assert found.sentence
     json.dumps(found.as_dict())
+
+
+def test_a_job_heavier_than_the_limit_in_force_waits_for_another_limit(doors: Doors, who: dict[str, str]) -> None:
+    heavy = doors.enqueue(claim("semaphore", "s3", n=4, w=3))
+    run(doors.redis, "publish", "r1", "S:s3", '{"kind": "semaphore", "name": "s3", "limit": 4}')
+    limit("semaphore:s3", 2, **who)
+    assert doors.start() is None
+    said = explain(heavy).sentence
+    assert said == "It weighs 3, and the limit of semaphore s3 is 2: it cannot start before that is raised."
+
+
+def test_in_japanese(doors: Doors) -> None:
+    job = doors.enqueue(claim("lock", "book", "1"))
+    doors.start()
+    with translation.override("ja"):
+        assert "実行中です" in explain(job).sentence
+        assert explain("nope").sentence.startswith("この ID のジョブはありません")
