@@ -52,6 +52,9 @@ class Unavailable(ConnectionError):
 SILENT = (ConnectionError, TimeoutError, ReadOnlyError, OutOfMemoryError, ClusterDownError, TryAgainError)
 """What a worker waits out: nothing was decided, and asking again is right."""
 
+_INSIDE = re.compile(r"(?<=: -)([A-Z]+) [^\n]*")
+"""Servers before 7.0 put what a command in a script answered at the end of a text of their own."""
+
 _PASSING = ("MISCONF", "NOREPLICAS", "BUSY ", "MASTERDOWN")
 
 
@@ -132,19 +135,22 @@ def run(connection: Any, name: str, *args: Any) -> Any:
             return connection.evalsha(loaded.sha, 0, *args)
         except NoScriptError:
             return connection.eval(loaded.source, 0, *args)
-    except ReadOnlyError:
-        # a primary that became a replica: the next connection is to ask anew who is primary
-        connection.connection_pool.disconnect(inuse_connections=False)
-        raise
     except ResponseError as error:
-        raise translate(error) from error
+        told = translate(error)
+        if isinstance(told, ReadOnlyError):
+            # a primary that became a replica: the next connection is to ask anew who is primary
+            connection.connection_pool.disconnect(inuse_connections=False)
+        raise told from error
 
 
 def translate(error: ResponseError) -> Exception:
     """The :class:`ScriptError` behind a Redis error that one of our scripts raised, ``Unavailable`` for a server that
     takes no writes for now, else the error itself.
     """
-    if str(error).startswith(_PASSING):
+    inside = _INSIDE.search(str(error))
+    if inside:
+        error = {"OOM": OutOfMemoryError, "READONLY": ReadOnlyError}.get(inside[1], ResponseError)(inside[0])
+    if (inside[0] if inside else str(error)).startswith(_PASSING):
         return Unavailable(str(error))
     match = re.match(r"QO (\w+) ?(.*)", str(error))
     return ScriptError(match.group(1), match.group(2)) if match else error
