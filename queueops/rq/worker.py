@@ -112,6 +112,17 @@ class Worker(Controlled, rq_worker.Worker):
     """Forks a work horse for each job; the parent renews its leases. As ``rq.Worker`` else."""
 
     simple = False
+    stop_early = ""
+    """Token of a run that was to be stopped before its horse was there."""
+
+    def request_stop_execution(self, execution_id: str) -> None:
+        """As RQ's, from the thread that listens. A run that was just claimed is stopped as soon as it has a horse:
+        without one RQ would kill this process's own group.
+        """
+        if self.horse_pid and execution_id in self.executions:
+            super().request_stop_execution(execution_id)
+        else:
+            self.stop_early = execution_id
 
     def execute_job(self, job: Any, queue: Any) -> None:
         self.lease_lost = False
@@ -123,12 +134,28 @@ class Worker(Controlled, rq_worker.Worker):
         introduce_nothing(self.connection)
         super().main_work_horse(job, queue)
 
+    def kill_horse(self, sig: signal.Signals = signal.SIGKILL) -> None:
+        """As RQ's, with the horse's whole group. A horse that has no group of its own yet is killed alone: its group is
+        still this worker's.
+        """
+        try:
+            alone = not self.horse_pid or os.getpgid(self.horse_pid) == os.getpgrp()
+        except ProcessLookupError:
+            return
+        if not alone:
+            super().kill_horse(sig)
+        elif self.horse_pid:
+            os.kill(self.horse_pid, sig)
+
     def fork_work_horse(self, job: Any, queue: Any) -> None:
         self.parent_pid = os.getpid()
         super().fork_work_horse(job, queue)
 
     def wait_for_horse(self) -> Any:
         """As RQ's, but returns to the monitor in time to renew the lease."""
+        if self.stop_early and self.stop_early == self.token and self.horse_pid:
+            self.stop_early = ""
+            super().request_stop_execution(self.token)
         if CAN_WAIT and self.horse_pid and not self.cold_stop:
             left = self.renew_at - time.monotonic() if not self.lease_lost else 3600
             if not ended_within(self.horse_pid, left):

@@ -9,6 +9,8 @@ import pytest
 from django.contrib.staticfiles import finders
 from django.test import AsyncClient, Client
 
+pytestmark = pytest.mark.django_db
+
 
 def test_a_file_is_served_whole(client: Client) -> None:
     answer = client.get("/static/dashboard/app.css")
