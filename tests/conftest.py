@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import redis as redis_py
 from django.conf import settings
+from django.utils import translation
 
 from queueops.supervise.embedded import Server
 
@@ -63,6 +64,13 @@ def own_signals() -> Iterator[None]:
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture(autouse=True)
+def own_language() -> Iterator[None]:
+    """A page that a test asked for in Japanese leaves its language behind in the thread."""
+    yield
+    translation.deactivate()
 
 
 @pytest.fixture(scope="session")

@@ -224,9 +224,9 @@ def test_a_pause_is_told_in_words(run: Run, doors: Doors) -> None:
 
 def test_words() -> None:
     told = "its process died 2 times (signal 9: killed, perhaps out of memory)"
-    assert wording.died("worker died 2 times (signal 9)") == told
-    assert wording.died("worker died 1 times (exit status 3)") == "its process died 1 time (exit status 3)"
-    assert wording.died("bad data") == "bad data"
+    assert wording.reason_words("worker died 2 times (signal 9)") == told
+    assert wording.reason_words("worker died 1 times (exit status 3)") == "its process died 1 time (exit status 3)"
+    assert wording.reason_words("bad data") == "bad data"
     assert wording.written("2026-05-04T13:05:09.123456Z") == "2026-05-04 13:05:09 UTC"
     assert wording.written("some day") == "some day"
     fields = ("all", "q:mail", "f:app.f", "S:disk", "k:S:disk\x1feu", "odd")
