@@ -6,7 +6,15 @@ import time
 
 from rq import get_current_job
 
-from queueops import Quarantine, RateLimited, WithoutOverlapping, WithSemaphore, controlled, current_execution
+from queueops import (
+    Quarantine,
+    RateLimited,
+    Unique,
+    WithoutOverlapping,
+    WithSemaphore,
+    controlled,
+    current_execution,
+)
 from tests.chaos import record
 
 LEASE = 2.0
@@ -35,6 +43,18 @@ def run(seconds: float, *holds: tuple[str, int]) -> None:
 @controlled(WithoutOverlapping(key="{key}", lease=LEASE), STURDY)
 def locked(key: str, seconds: float) -> None:
     run(seconds, (f"lock:{key}", 1))
+
+
+@controlled(Unique("until_executed", key="{key}", on_conflict="coalesce", across_queues=True), STURDY)
+def sole(key: str, seconds: float) -> None:
+    """The only one of its key, from its enqueue to its end; one more may wait."""
+    run(seconds, (f"sole:{key}", 1))
+
+
+@controlled(Unique("until_and_while_executing", key="{key}", across_queues=True), STURDY)
+def single(key: str, seconds: float) -> None:
+    """One waits, one runs."""
+    run(seconds, (f"single:{key}", 1))
 
 
 @controlled(WithSemaphore("chaos-slots", SLOTS, lease=LEASE), STURDY)

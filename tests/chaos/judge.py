@@ -105,7 +105,8 @@ def ledger_balances(redis: Any, keys: Keys, log: list[Event]) -> list[str]:
     total = totals(redis, keys)
     adopted = len({event["job"] for event in log if event["e"] == "job.adopted"})
     came = total["accepted"] + adopted
-    went = sum(total[event] for event in ("completed", "failed", "quarantined", "discarded", "expired", "cancelled"))
+    out = ("completed", "failed", "quarantined", "discarded", "expired", "cancelled", "superseded")
+    went = sum(total[event] for event in out)
     found = [] if came == went else [f"{came} came in, {went} went out: {dict(total)}"]
     ended = sum(total[event] for event in ("completed", "failed_attempt", "crashed", "put_back"))
     if total["started"] != ended:

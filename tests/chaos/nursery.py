@@ -91,12 +91,13 @@ def _offer(name: str, number: int, put: Callable[[str], Any]) -> None:
     job_id = f"{name}-{number}"
     record.write("offered", job_id)
     try:
-        put(job_id)
+        made = put(job_id)
     except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
         record.write("unknown", job_id)
         time.sleep(0.1)
     else:
-        record.write("accepted", job_id)
+        # another job that counts already stands for it
+        record.write("accepted" if made.id == job_id else "duplicate", job_id)
 
 
 def _call(dice: random.Random) -> Callable[[str], Any]:
@@ -113,6 +114,8 @@ def _call(dice: random.Random) -> Callable[[str], Any]:
     soon = timedelta(seconds=dice.choice((0.2, 1, 2)))
     ways: tuple[Callable[[str], Any], ...] = (
         lambda i: queue.enqueue(jobs.locked, key, seconds, job_id=i),
+        lambda i: queue.enqueue(jobs.sole, key, seconds, job_id=i),
+        lambda i: queue.enqueue(jobs.single, key, seconds, job_id=i),
         lambda i: queue.enqueue(jobs.slotted, seconds, job_id=i, at_front=weight > 2),
         lambda i: queue.enqueue(jobs.weighty, weight=weight, seconds=seconds, job_id=i),
         lambda i: queue.enqueue(jobs.limited, seconds, job_id=i),
@@ -148,8 +151,8 @@ def _producer(name: str, seed: int) -> None:
         _wait_for_room()
 
 
-def _plain(queue: Any, call: tuple[Any, ...], job_id: str) -> None:
-    queue.enqueue(*call, job_id=job_id)
+def _plain(queue: Any, call: tuple[Any, ...], job_id: str) -> Any:
+    return queue.enqueue(*call, job_id=job_id)
 
 
 def _stranger(name: str, seed: int) -> None:
