@@ -119,3 +119,12 @@ def size(count_bytes: int) -> str:
             return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
         value /= 1000
     return f"{value:.1f} GB"
+
+
+def lift_text(verb: str) -> str:
+    """What happens when something is lifted by this verb."""
+    if verb == "unisolate":
+        return _("From now on such jobs run again. Those in quarantine stay there until they are replayed.")
+    if verb == "limit":
+        return _("The declared limit counts again. Holders stay; waiters that fit are woken.")
+    return _("What waited starts again, oldest first.")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+from importlib import import_module
 from typing import Any
 
 from django.apps import apps
@@ -79,12 +82,52 @@ def check_queues(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     found: list[CheckMessage] = []
     if any("\x1f" in name for name in queues):
         found.append(Error("The name of a queue contains the control character 0x1f.", id="queueops.E004"))
+    found += _addresses_of_redis(queues)
     if not conf.problems():
+        found += _declared_for(queues)
         for name in conf.QUEUES:
             if name not in queues:
                 message = f"QUEUEOPS['QUEUES'] names {name!r}, which RQ_QUEUES does not have."
                 found.append(Warning(message, hint=f"RQ_QUEUES has {', '.join(queues)}.", id="queueops.W004"))
     return found
+
+
+def _addresses_of_redis(queues: dict[str, Any]) -> list[CheckMessage]:
+    found: list[CheckMessage] = []
+    for name, options in queues.items():
+        url = options.get("URL") if isinstance(options, dict) else None
+        if url and not str(url).startswith(("redis://", "rediss://", "unix://")):
+            scheme = str(url).partition(":")[0][:20]
+            message = f"RQ_QUEUES[{name!r}]['URL'] starts with {scheme!r}: nothing can connect to it."
+            hint = "A URL starts with redis://, rediss:// or unix://, e.g. redis://localhost:6379/0."
+            found.append(Error(message, hint=hint, id="queueops.E005"))
+    return found
+
+
+def _declared_for(queues: dict[str, Any]) -> list[CheckMessage]:
+    """What ``CONTROLS`` is about exists: a limit on a misspelt name limits nothing."""
+    found: list[CheckMessage] = []
+    for target in conf.CONTROLS:
+        where = f"QUEUEOPS['CONTROLS'] names {target!r}"
+        if target.startswith("queue:"):
+            if target[6:] not in queues:
+                message = f"{where}, a queue that RQ_QUEUES does not have."
+                found.append(Warning(message, hint=_close(target[6:], queues), id="queueops.W008"))
+            continue
+        module, _, function = target.rpartition(".")
+        try:
+            holder = import_module(module) if module else None
+        except ImportError:
+            continue  # code of workers only
+        if holder is not None and not hasattr(holder, function):
+            message = f"{where}, but the module {module} has no {function}."
+            found.append(Warning(message, hint=_close(function, vars(holder)), id="queueops.W009"))
+    return found
+
+
+def _close(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, [each for each in known if not each.startswith("_")], 3)
+    return f"Close: {', '.join(near)}." if near else "Correct the name, or take the entry out."
 
 
 @register("queueops")

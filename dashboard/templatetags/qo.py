@@ -251,6 +251,9 @@ def verbword(name: str) -> str:
     return words if subject == "job" else f"{subject} {words}"
 
 
+register.filter("lift_text", wording.lift_text)
+
+
 @register.simple_tag
 def kind(name: str) -> str:
     return str(states.KINDS.get(name, name))
@@ -304,6 +307,7 @@ def verb(context: template.Context, dialog: str, codename: str, label: str, **da
         )  # fmt: skip
     if dialog == "lift":
         data["word"] = label.rstrip("…")
+        data["says"] = wording.lift_text(data.get("action", ""))
     if "action" in data:
         data["action"] = reverse(f"dashboard:do_{data['action']}")
     attributes = format_html_join("", ' data-{}="{}"', data.items())

@@ -150,7 +150,7 @@ class BaseVerb:
         parser.add_argument("--json", action="store_true", dest="as_json", help="print one JSON object on stdout")
         parser.add_argument("-v", "--verbosity", type=int, choices=range(4), default=SUPPRESS, help=SUPPRESS)
         if self.changes:
-            parser.add_argument("--reason", default="", help="why; kept with the change and shown beside it")
+            parser.add_argument("--reason", default="", help="why (required); kept with the change and shown beside it")
         self.add_arguments(parser)
 
     def run(self, options: Namespace) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from collections.abc import Iterable
 from importlib.machinery import PathFinder
@@ -92,7 +93,7 @@ def _importable(dotted: str) -> bool:
         if spec is None or not spec.origin or not spec.origin.endswith(".py"):
             return False
         source = Path(spec.origin).read_text("utf-8", "replace")
-        return any(f"{word} {last}" in source for word in ("def", "class")) or f"{last} =" in source
+        return re.search(rf"\b(?:def|class)\s+{last}\b|(?<![\w.]){last}\s*=", source) is not None
     except (ImportError, ValueError, OSError):
         return False
 

@@ -37,7 +37,10 @@ def _identity(connection: Any) -> tuple[Any, ...]:
 def _connect(name: str) -> Any:
     from django_rq.connection_utils import get_connection
 
-    base = get_connection(name)
+    try:
+        base = get_connection(name)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"RQ_QUEUES[{name!r}]: {error}") from error
     pool = base.connection_pool
     kwargs = dict(pool.connection_kwargs)
     if kwargs.get("decode_responses"):

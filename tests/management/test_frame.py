@@ -155,3 +155,10 @@ def test_a_log_record_is_one_line() -> None:
         record = logging.LogRecord("rq", logging.ERROR, "", 0, "it %s", ("failed",), sys.exc_info())
     assert line.format(record).endswith("ERROR it failed: KeyError('gone')")
     assert "Traceback" not in line.format(record)
+
+
+def test_wrong_options_are_told_as_json_too(child_env: dict[str, str]) -> None:
+    command = [sys.executable, "manage.py", "queueops", "pause", "--queue", "default", "--for", "30q", "--json"]
+    answer = subprocess.run(command, cwd=ROOT, env=child_env, capture_output=True, text=True, timeout=60, check=False)
+    assert answer.returncode == 2
+    assert "30q" in json.loads(answer.stdout)["error"] and "usage:" in answer.stderr

@@ -16,6 +16,16 @@ from queueops.management import registry
 from queueops.management.base import VerbError, one_line
 
 
+class VerbParser(CommandParser):
+    """Wrong options are told as JSON, too, when JSON was asked for."""
+
+    def error(self, message: str) -> NoReturn:
+        if "--json" in sys.argv:
+            print(json.dumps({"error": one_line(message)}, ensure_ascii=False), flush=True)
+        super().error(message)
+        sys.exit(2)
+
+
 class Command(BaseCommand):
     help = "Operate the queues. Each verb has its own --help."
     requires_system_checks: list[str] = []  # verbs ask for them: a check must not keep one from pausing a queue
@@ -33,7 +43,14 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         self.verbs = registry.load()
         listing = "\n".join(f"{verb.name:<12}{verb.help}" for verb in self.verbs.values()).replace("%", "%%")
-        verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", description=listing, required=True)
+        verbs = parser.add_subparsers(
+            dest="verb",
+            metavar="VERB",
+            title="verbs",
+            description=listing,
+            required=True,
+            parser_class=VerbParser,
+        )
         for verb in self.verbs.values():
             text = verb.help.replace("%", "%%")
             verb.prepare(verbs.add_parser(verb.name, description=text[:1].upper() + text[1:] + "."))

@@ -36,9 +36,16 @@ class Verb(BaseVerb):
             "at": max(one["at"] for one in found),
             "healthy": not errors and all(one["healthy"] for one in found),
             "health": " ".join(
-                [*(one["health"] for one in found), *(f"{a}: unknown, {e}." for a, e in errors.items())]
+                [
+                    *(f"Unknown: the server of {a} does not answer: {e.rstrip('.')}." for a, e in errors.items()),
+                    *(one["health"] for one in found),
+                ]
             ),
-            "queues": {q["name"]: {name: q[name] for name in SHOWN} for one in found for q in one["queues"]},
+            "queues": {
+                **{q["name"]: {name: q[name] for name in SHOWN} for one in found for q in one["queues"]},
+                # what another server knows under that name is not the queue of the settings
+                **{name: None for server in servers() if server.alias in errors for name in server.queues},
+            },
             "workers": workers,
             "notices": [notice for one in found for notice in one["banner"]],
             "errors": errors,
@@ -64,7 +71,9 @@ def _notice(notice: dict[str, Any]) -> str:
     return f"{NOTICES.get(notice['kind'], notice['kind'])}: {one_line(target(notice['target']))}{who}{why}, {end}"
 
 
-def _row(name: str, queue: dict[str, Any]) -> tuple[str, ...]:
+def _row(name: str, queue: dict[str, Any] | None) -> tuple[str, ...]:
+    if queue is None:
+        return (one_line(name, 40), *("unknown" if at == 0 else "?" for at in range(len(COLUMNS) - 1)))
     age = queue["oldest_age"]
     rates = (queue["inflow_per_min"], queue["completed_per_min"])
     return (
