@@ -214,3 +214,14 @@ class TestRedisConfig:
         strict.server = Server("own", limited, ())
         done = redis_config.act(strict)
         assert (done["policy"], done["evicted"], done["warnings"]) == ("unknown", None, [])
+
+
+def test_c08_a_changelog_follows_its_cap_and_is_emptied_when_off(context: Context, keys: Keys, settings: Any) -> None:
+    for n in range(50):
+        context.connection.xadd(keys.static("log"), {"e": "job.started", "job": str(n)})
+    settings.QUEUEOPS = {**settings.QUEUEOPS, "CHANGELOG_LENGTH": 7}
+    trim.act(context)
+    assert context.connection.xlen(keys.static("log")) == 7
+    settings.QUEUEOPS = {**settings.QUEUEOPS, "CHANGELOG_LENGTH": 0}
+    trim.act(context)
+    assert not context.connection.exists(keys.static("log"))

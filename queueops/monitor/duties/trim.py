@@ -1,9 +1,13 @@
-"""Indexes are kept small: empty controls, workers unheard of, old names. A page a time, going round."""
+"""Indexes are kept small: empty controls, workers unheard of, old names. A page a time, going round.
+
+The changelog is cut on each write; here it follows a cap that was lowered, or is emptied when it was switched off.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from queueops.conf import conf
 from queueops.monitor.duty import Context
 from queueops.rdb.scripts import run
 
@@ -14,6 +18,14 @@ WORKER_AGE = 600
 NAME_AGE = 30 * 86_400
 FUNCTIONS = 5_000
 RELEASES = 200
+
+
+def _cut_changelog(context: Context) -> None:
+    log = conf.keys.static("log")
+    if conf.CHANGELOG_LENGTH:
+        context.connection.xtrim(log, maxlen=conf.CHANGELOG_LENGTH, approximate=False)
+    else:
+        context.connection.unlink(log)
 
 
 def act(context: Context) -> dict[str, Any]:
@@ -31,4 +43,5 @@ def act(context: Context) -> dict[str, Any]:
             offset = 0
             break
     context.memory["offset"] = offset
+    _cut_changelog(context)
     return {"checked": looked, "forgotten": forgotten, "workers": workers}
