@@ -53,6 +53,8 @@ class Empty:
     parked: int
     more: bool = False
     """The bound of one call was reached: ask again at once."""
+    dependents: bool = False
+    """Jobs have ended whose dependents nobody has looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ def claim(
         return Claimed(out[1].decode(), out[2].decode(), bool(out[3]), dict(zip(out[5::2], out[6::2], strict=True)))
     if code == b"EMPTY":
         wait = int(out[1])
-        return Empty(None if wait < 0 else wait / MICRO, int(out[2]), bool(out[3]))
+        return Empty(None if wait < 0 else wait / MICRO, int(out[2]), bool(out[3]), bool(out[4]))
     return Refused(code.decode())
 
 

@@ -132,6 +132,7 @@ JOB_FIELDS = {
     "reschedules": "qo_reschedules",  # how often it was put off because of a unique lock
     "progress": "qo_progress",  # JSON {token, done, total, note}: how far a run says it is
     "parkings": "qo_parkings",  # how often it was parked
+    "settled": "qo_settled",  # "<token, 8 digits> <outcome told> <outcome recorded>" of the run that last ended
     "error": "qo_error",  # fingerprint of its newest failure
     "error_line": "qo_error_line",  # "<type>: <message>" of it, cut at 500 characters
     "call": "qo_call",  # bulk call that last put it on its queue: repeated, it finds its work done

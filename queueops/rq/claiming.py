@@ -110,7 +110,7 @@ class Claiming(Settling):
             if self._stop_requested:
                 raise StopRequested
             if isinstance(answer, doors.Empty):
-                if answer.more:
+                if answer.more or (answer.dependents and self.release_dependents()):
                     continue
                 self.parked = answer.parked
                 return answer.wait
@@ -163,7 +163,7 @@ class Claiming(Settling):
     def _set_aside(self, job_id: str, kind: str, reason: str) -> None:
         """Quarantine the job in hand instead of running it."""
         self.log.error("Worker %s: job %s goes to quarantine: %s", self.name, job_id, reason)
-        self.settle_or_leave("failed", quarantine=1, kind=kind, reason=reason[:500])
+        self.settle_unseen("failed", quarantine=1, kind=kind, reason=reason[:500])
 
     def _hooks_of(self, job: Job) -> tuple[Middleware, ...]:
         """Found by the function's name: the arguments are read in the work horse alone."""

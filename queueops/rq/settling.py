@@ -16,6 +16,7 @@ from rq.worker.base import BaseWorker
 from queueops.middleware import Discard, Fail, Middleware, Postpone
 from queueops.rdb import doors
 from queueops.rdb.scripts import SILENT
+from queueops.rq import dependents
 from queueops.rq.execution import CurrentExecution, executing
 from queueops.rq.fingerprint import fingerprint
 from queueops.rq.finish import plain_success, saved_by_rq
@@ -135,7 +136,7 @@ class Settling(BaseWorker):
         if self.crash_reason and not stopped:
             reason, self.crash_reason = self.crash_reason, ""
             self.executions.pop(execution.id if execution else "", None)
-            self.settle_or_leave("crashed", reason=reason)
+            self.settle_unseen("crashed", reason=reason)
             return
         outcome = "retried" if job.should_retry and not stopped else "failed"
         options: dict[str, Any] = {**self._error, "stopped": int(stopped)}
@@ -150,8 +151,17 @@ class Settling(BaseWorker):
             super().handle_job_retry(job, queue, retry, started_job_registry, execution)
 
     def _enqueue_dependents_safely(self, queue: Any, job: Any) -> None:
+        """As RQ's; those that it cannot look at now are left to the monitor, or to a worker's maintenance."""
         if self._dependents:
-            super()._enqueue_dependents_safely(queue, job)
+            self.release_dependents()
+
+    def release_dependents(self) -> int:
+        """Let RQ look at the dependents of jobs that have ended without success; the number of those jobs."""
+        try:
+            return sum(dependents.release(getattr(self.connection, "_connection", self.connection), self.serializer))
+        except SILENT as error:
+            self.log.error("Worker %s: dependents are looked at later: %s", self.name, error)
+            return 0
 
     def _replay(self, job: Any, outcome: str, commands: list[tuple[Any, ...]], **options: Any) -> None:
         if job.delay is not None and outcome == "retried":
@@ -179,6 +189,13 @@ class Settling(BaseWorker):
         if answer.code == "LOST":
             raise LeaseLost("finished after losing its lease; nothing was recorded")
         self.outcome, self._dependents = answer.outcome, answer.dependents
+
+    def settle_unseen(self, outcome: str, **options: Any) -> None:
+        """Settle for a run whose end RQ's code does not see, and look at its dependents as that would."""
+        self._dependents = False
+        self.settle_or_leave(outcome, **options)
+        if self._dependents:
+            self.release_dependents()
 
     def settle_or_leave(self, outcome: str, **options: Any) -> None:
         """Settle for a run that is not ours to report on: a lost lease or a silent Redis is left to the lease."""

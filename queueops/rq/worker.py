@@ -42,6 +42,7 @@ class Controlled(Claiming):
         names = tuple(queue.name for queue in self.queues)
         while doors.tick(Server(names[0], self.connection, names))[0]:
             pass
+        self.release_dependents()
         super().clean_registries()
 
     def run_maintenance_tasks(self) -> None:

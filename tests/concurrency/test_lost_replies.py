@@ -13,6 +13,7 @@ import pytest
 import redis.exceptions
 from rq import Queue as PlainQueue
 from rq import Retry
+from rq.job import Dependency
 
 from queueops.conf import conf
 from queueops.rdb import doors
@@ -104,6 +105,37 @@ def test_every_answer_may_be_lost(redis: Any, cutter: Cutter, movable_clock: Non
         nothing_left(redis)
         if resend:
             assert Counter(jobs.RUNS) == {"plain": 1, "a": 1, "failing": 2, "free": 1}, what
+
+
+@pytest.mark.parametrize("resend", [True, False])
+def test_dependents_run_once_whichever_answer_is_lost(
+    redis: Any, cutter: Cutter, movable_clock: None, resend: bool
+) -> None:
+    """Whatever becomes of its parent: no monitor runs here."""
+    answers, cut = 0, 0
+    while cut <= answers:
+        redis.flushall()
+        run(redis, "mirror", "test", SCHEMA, "{}", "{}", "{}")
+        jobs.RUNS.clear()
+        queue = Queue("default", connection=redis)
+        parent = queue.enqueue(jobs.failing, job_id="failing")
+        queue.enqueue(jobs.free, job_id="free", depends_on=Dependency([parent], allow_failure=True))
+        connection = cutter.client(resend)
+        cutter.arm(cut)
+        for _ in range(3):
+            with suppress(*LOST):
+                work(connection)
+            clock.advance(redis, 600)
+        answers = answers or cutter.answers
+        connection.close()
+        log = judge.events(redis, K)
+        told = [(event["e"], event.get("job"), event.get("why")) for event in log]
+        assert Counter(jobs.RUNS)["free"] == 1, f"answer {cut} lost: {told}"
+        assert not resend or Counter(jobs.RUNS) == {"failing": 1, "free": 1}, f"answer {cut} lost: {told}"
+        assert not redis.exists(K.static("parents")) and not judge.ledger_balances(redis, K, log)
+        nothing_left(redis)
+        cut += 1
+    assert answers > 10
 
 
 def test_an_enqueue_asked_again_after_its_job_has_ended_runs_nothing(redis: Any) -> None:

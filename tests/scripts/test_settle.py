@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from tests.scripts.kit import Doors, K, claim
 
 LOCK = claim("lock", "book", "1")
@@ -13,6 +17,32 @@ def test_completes_once_and_a_second_time_is_lost(doors: Doors) -> None:
     assert doors.totals() == {"accepted": 1, "started": 1, "completed": 1}
     assert doors.redis.zcard(K.of("holders", LOCK["i"])) == 0
     assert doors.redis.zcard(K.static("instances")) == 0 and doors.field(job, "status") == "finished"
+
+
+@pytest.mark.parametrize(
+    ("told", "options", "recorded"),
+    [
+        ("failed", {}, "failed"),
+        ("failed", {"quarantine": 1, "kind": "failed", "reason": "why"}, "quarantined"),
+        ("retried", {}, "retried"),
+        ("put_back", {}, "put_back"),
+        ("postponed", {"seconds": 60}, "postponed"),
+        ("discarded", {}, "discarded"),
+        ("crashed", {}, "crashed"),
+        ("completed", {"repeats": 1}, "completed"),
+    ],
+)
+def test_asked_again_after_a_lost_answer(doors: Doors, told: str, options: dict[str, Any], recorded: str) -> None:
+    job = doors.enqueue(LOCK)
+    _, token = doors.start() or ("", "")
+    doors.redis.sadd(K.of("rq_job", job) + ":dependents", "other")
+    first = doors.settle(token, told, job=job, **options)
+    before = doors.totals()
+    again = doors.settle(token, told, job=job, **options)
+    assert (first.code, first.outcome) == ("OK", recorded) and (again.code, again.outcome) == ("OK", recorded)
+    assert again.dependents == (recorded in ("failed", "quarantined"))
+    assert doors.totals() == before and "lease.lost" not in doors.log()
+    assert doors.settle(token, "discarded" if told != "discarded" else "failed", job=job).code == "LOST"
 
 
 def test_a_lost_run_changes_nothing(doors: Doors) -> None:

@@ -2,7 +2,7 @@
 -- ARGV: worker, token, previous token ('' if settled), queues (JSON), span (µs), simple (0|1), idle (0|1), worker ttl (s),
 --       client time (ISO), client time (s)
 -- Returns {'JOB', id, queue, adopt (0|1), again (0|1), field, value, ...} | {'EMPTY', wait (µs, -1: no due time), parked, more to
---       look at (0|1): ask again at once}
+--       look at (0|1): ask again at once, parents (0|1): there are dependents to look at}
 --       | {'SUSPENDED'} | {'QUIET'} | {'MIRROR_MISSING'}
 -- Events: job.started, .parked, .quarantined, .skipped, .gone, .expired; *.acquired; those of includes/due
 --- include door
@@ -202,7 +202,7 @@ while at <= #queues and budget > 0 do
 end
 
 -- nothing to run: wait for the bell; one idle worker, the keeper, only until the next due time
-local parked, wait = 0, -1
+local parked, wait, parents = 0, -1, 0
 for _, queue in ipairs(queues) do parked = parked + redis.call('ZCARD', K.parked .. queue) end
 if idle then
   alive('idle')
@@ -210,6 +210,7 @@ if idle then
   for _, queue in ipairs(queues) do redis.call('ZADD', K.idle .. queue, int(NOW), worker) end
   if redis.call('SET', K.keeper, worker, 'NX', 'PX', 1500) or redis.call('GET', K.keeper) == worker then
     redis.call('PEXPIRE', K.keeper, 1500)
+    parents = redis.call('EXISTS', K.parents)
     local function sooner(key, scale)
       local head = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
       if head[2] and head[2] ~= 'inf' then
@@ -228,5 +229,7 @@ if idle then
       end
     end
   end
+else
+  parents = redis.call('EXISTS', K.parents)
 end
-return {'EMPTY', int(wait), parked, budget == 0 and 1 or 0}
+return {'EMPTY', int(wait), parked, budget == 0 and 1 or 0, parents}

@@ -49,7 +49,7 @@ for _, spec in ipairs(specs) do
 end
 
 local DROP = {'status', 'started_at', 'ended_at', 'enqueued_at', 'last_heartbeat', 'worker_name', 'result', 'exc_info',
-  'dependency_id', 'dependency_ids', F.since, F.token, F.crashes, F.crash_at, F.parked, F.parkings, F.reschedules, F.error, F.error_line, F.call,
+  'dependency_id', 'dependency_ids', F.since, F.token, F.settled, F.crashes, F.crash_at, F.parked, F.parkings, F.reschedules, F.error, F.error_line, F.call,
   F.quarantined, F.replayed_as}
 local func, replays = map[F.func] or info['function'] or '', (tonumber(map[F.replays]) or 0) + 1
 local fresh = {}

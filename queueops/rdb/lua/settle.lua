@@ -8,9 +8,14 @@
 local token, outcome, options = ARGV[1], ARGV[2], cjson.decode(ARGV[3])
 local record = lease_of(token)
 if not record then
-  local got = redis.call('HMGET', K.rq_job .. (options.job or ''), 'status', F.token)
+  local key = K.rq_job .. (options.job or '')
+  local got = redis.call('HMGET', key, 'status', F.token, F.settled)
   -- asked again, since the answer was lost
   if outcome == 'completed' and got[1] == 'finished' and got[2] == token then return {'OK', outcome, 0} end
+  local short, told, recorded = string.match(got[3] or '', '^(%S+) (%S+) (%S+)$')
+  if short == string.sub(token, 1, 8) and told == outcome then
+    return {'OK', recorded, (recorded == 'failed' or recorded == 'quarantined') and redis.call('EXISTS', key .. ':dependents') or 0}
+  end
   log('lease.lost', {t = string.sub(token, 1, 8), job = options.job, f = options['function'], why = 'finished after losing its lease'})
   return {'LOST'}
 end
@@ -36,6 +41,10 @@ local fields = {job = id, f = func, q = queue, w = record.worker, t = string.sub
 local function forget_error()
   redis.call('HDEL', key, F.attempts, F.failures, F.crashes, F.crash_at, F.error, F.error_line, F.parkings, F.parked)
 end
+-- told(recorded): what a repetition of this call is answered; of a plain success RQ's own record tells
+local function told(recorded)
+  if redis.call('EXISTS', key) == 1 then redis.call('HSET', key, F.settled, string.sub(token, 1, 8) .. ' ' .. ARGV[2] .. ' ' .. recorded) end
+end
 local function waits_again()
   -- a new try waits anew: from now if it stands on its queue, from its due time if scheduled
   local status = redis.call('HGET', key, 'status')
@@ -48,8 +57,9 @@ local function waits_again()
 end
 
 if outcome == 'crashed' then
-  crash(token, record, options.reason)
-  return {'OK', 'crashed', 0}
+  local recorded = crash(token, record, options.reason)
+  told(recorded)
+  return {'OK', recorded, recorded == 'quarantined' and has_dependents or 0}
 end
 begin_late(token, record)
 local specs = record.uniques or {}
@@ -124,5 +134,6 @@ elseif outcome == 'discarded' then
   unique_end(specs, id, true)
 end
 -- the worker looks at them next; if it dies before that, the monitor does
-if has_dependents == 1 and (outcome == 'failed' or outcome == 'quarantined') then redis.call('SADD', K.parents, id) end
+if has_dependents == 1 and outcome == 'failed' then redis.call('SADD', K.parents, id) end
+if outcome ~= 'completed' or options.repeats == 1 then told(outcome) end
 return {'OK', outcome, has_dependents}

@@ -48,6 +48,8 @@ local function quarantine_job(id, queue, func, kind, why, error, event)
     num(got[5], 0), NOW))
   redis.call('SADD', K.quarantine_todo, id)
   if got[6] then unique_end(uniques(got[6]), id) end
+  -- those that run whatever becomes of it
+  if redis.call('EXISTS', key .. ':dependents') == 1 then redis.call('SADD', K.parents, id) end
   -- one that is turned away at the enqueue door was never open
   count(queue, func, event or 'quarantined')
   log('job.quarantined', {job = id, f = func, q = queue, why = why})
@@ -124,8 +126,8 @@ local function begin_late(token, record)
     q = record.queue, w = record.worker, t = string.sub(token, 1, 8)})
 end
 
--- crash(token, record, why): the process is gone without a word. RQ's own record decides if it got that far;
--- else the job returns to the front until it has crashed too often within a day.
+-- crash(token, record, why) -> 'crashed' | 'quarantined': the process is gone without a word. RQ's own record decides if
+-- it got that far; else the job returns to the front until it has crashed too often within a day.
 local function crash(token, record, why)
   why = why or 'no reason told'
   local id, queue, func = record.job, record.queue, record['function']
@@ -144,8 +146,6 @@ local function crash(token, record, why)
     count(queue, func, 'crashed')
     log('job.crashed', {job = id, f = func, q = queue, w = record.worker, t = string.sub(token, 1, 8), why = why})
     if poison then
-      -- those that run whatever becomes of it
-      if redis.call('EXISTS', key .. ':dependents') == 1 then redis.call('SADD', K.parents, id) end
       quarantine_job(id, queue, func, 'crashes', 'worker died ' .. crashes .. ' times (' .. why .. ')')
     else
       redis.call('PERSIST', key)
@@ -153,15 +153,17 @@ local function crash(token, record, why)
       redis.call('ZADD', K.waiting .. queue, redis.call('HGET', key, F.since) or int(NOW), id)
       to_front(id, queue)
     end
-    return
+    return poison and 'quarantined' or 'crashed'
   end
   if not got[2] then
     if status then redis.call('DEL', key) end
     end_lease(token, record)
     unique_end(record.uniques or {}, id)
     gone(id, queue, func)
-    return
+    return 'crashed'
   end
+  -- RQ may have died before it put the last of the dependents on their queues
+  if not OPEN[status or ''] then redis.call('SADD', K.parents, id) end
   end_lease(token, record)
   if not OPEN[status or ''] then unique_end(record.uniques or {}, id) end
   if status == 'finished' then
@@ -178,4 +180,5 @@ local function crash(token, record, why)
     count(queue, func, 'failed_attempt')
     count(queue, func, 'retried')
   end
+  return 'crashed'
 end
