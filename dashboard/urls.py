@@ -6,7 +6,7 @@ from django.urls import path, register_converter
 
 from dashboard.actions import bulk, verbs
 from dashboard.actions import workers as worker_verbs
-from dashboard.views.changelog import changelog
+from dashboard.views.changelog import changelog, export
 from dashboard.views.flow import flow
 from dashboard.views.interventions import interventions
 from dashboard.views.jobs import job_page, jobs_page
@@ -41,6 +41,7 @@ urlpatterns = [
     path("workers/", workers, name="workers"),
     path("locks/", locks_page, name="locks"),
     path("changelog/", changelog, name="changelog"),
+    path("changelog/export.<str:kind>", export, name="changelog_export"),
     path("flow/", flow, name="flow"),
     path("quarantine/", quarantine, name="quarantine"),
     path("interventions/", interventions, name="interventions"),

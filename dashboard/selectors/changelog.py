@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -15,6 +16,8 @@ from queueops.rdb.keys import split_instance
 PAGE = 100
 CHUNK = 2500
 """Entries read at a time while a filter looks for matches."""
+EXPORTED = 1_000_000
+"""Entries that an export looks at: as many as a changelog may keep."""
 TRIPS = 4
 """A filtered page looks at CHUNK × TRIPS entries at most: the stream's default length."""
 
@@ -30,11 +33,17 @@ class Filter:
     function: str = ""
     job: str = ""
     control: str = ""
+    worker: str = ""
+    by: str = ""
     text: str = ""
+    start: int = 0
+    """Nothing older than this (ms of the store's clock); 0 = all that is kept."""
+    end: int = 0
+    """Nothing newer than this (ms); 0 = up to now."""
 
     @property
     def active(self) -> bool:
-        return any(getattr(self, field.name) not in ("", None) for field in fields(self))
+        return any(getattr(self, field.name) not in ("", None, 0) for field in fields(self))
 
     def passes(self, entry: Entry) -> bool:
         return (
@@ -43,6 +52,8 @@ class Filter:
             and (not self.function or entry.function == self.function)
             and (not self.job or entry.job == self.job)
             and (not self.control or entry.instance == self.control or entry.instance.startswith(self.control + "\x1f"))
+            and (not self.worker or entry.worker == self.worker)
+            and (not self.by or entry.by == self.by)
             and (not self.text or self.text.casefold() in entry.haystack)
         )
 
@@ -109,7 +120,7 @@ def page(wanted: Filter, *, alias: str = "", before: str = "", size: int = PAGE)
     """Entries that pass, older than the id ``before``. One round trip, up to TRIPS when a filter is set."""
     server = server_named(alias) or servers()[0]
     log = store.keys().static("log")
-    end = f"({before}" if _ID.fullmatch(before) else "+"
+    end = f"({before}" if _ID.fullmatch(before) else _newest(wanted)
     found: list[Entry] = []
     length = looked_at = 0
     cursor: str | None = None
@@ -117,7 +128,7 @@ def page(wanted: Filter, *, alias: str = "", before: str = "", size: int = PAGE)
     for _trip in range(TRIPS if wanted.active else 1):
 
         def fill(pipe: Any, end: str = end) -> None:
-            pipe.xlen(log).xrevrange(log, end, "-", count=count)
+            pipe.xlen(log).xrevrange(log, end, wanted.start or "-", count=count)
 
         answers = store.ask(server, fill)
         length = store.number(answers[0])
@@ -138,6 +149,23 @@ def page(wanted: Filter, *, alias: str = "", before: str = "", size: int = PAGE)
     names = tuple(s.alias for s in servers())
     newest = found[0].id if found and not before else ""
     return Page(server.alias, names, tuple(found), length, looked_at, cursor, newest)
+
+
+def _newest(wanted: Filter) -> str:
+    return str(wanted.end) if wanted.end else "+"
+
+
+def stream(wanted: Filter, *, alias: str = "") -> Iterator[Entry]:
+    """Every entry that passes, newest first, read a chunk at a time; at most ``EXPORTED`` are looked at."""
+    server = server_named(alias) or servers()[0]
+    log, end = store.keys().static("log"), _newest(wanted)
+    for _chunk in range(EXPORTED // CHUNK):
+        with store.guard(server):
+            raw = server.connection.xrevrange(log, end, wanted.start or "-", count=CHUNK)
+        yield from (entry for id_, fields_ in raw if wanted.passes(entry := _entry(id_, fields_)))
+        if len(raw) < CHUNK:
+            return
+        end = f"({store.text(raw[-1][0])}"
 
 
 def of_lock(alias: str, instance: str) -> tuple[Entry, ...]:

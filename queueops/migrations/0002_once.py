@@ -4,23 +4,22 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('queueops', '0001_initial'),
+        ("queueops", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='OnceDone',
+            name="OnceDone",
             fields=[
-                ('key_hash', models.CharField(max_length=64, primary_key=True, serialize=False)),
-                ('key', models.CharField(max_length=500)),
-                ('at', models.DateTimeField()),
-                ('keep_until', models.DateTimeField(db_index=True)),
+                ("key_hash", models.CharField(max_length=64, primary_key=True, serialize=False)),
+                ("key", models.CharField(max_length=500)),
+                ("at", models.DateTimeField()),
+                ("keep_until", models.DateTimeField(db_index=True)),
             ],
             options={
-                'verbose_name': 'side effect done',
-                'verbose_name_plural': 'side effects done',
+                "verbose_name": "side effect done",
+                "verbose_name_plural": "side effects done",
             },
         ),
     ]

@@ -248,13 +248,15 @@ class Town:
             self.spawn(process.kind)
 
     def open_jobs(self) -> dict[str, int]:
-        """Jobs that are neither ended nor held, by state."""
+        """Jobs that are neither ended nor held, by state; as of one moment, since jobs move between two reads."""
         found: Counter[str] = Counter()
+        pipe = self.redis.pipeline(transaction=True)
         for queue in QUEUES:
-            found["queued"] += self.redis.llen(self.keys.of("rq_queue", queue))
-            found["scheduled"] += self.redis.zcard(self.keys.of("rq_scheduled", queue))
-            found["deferred"] += self.redis.zcard(self.keys.of("rq_deferred", queue))
-        found["running"] = self.redis.hlen(self.keys.static("leases"))
+            pipe.llen(self.keys.of("rq_queue", queue))
+            pipe.zcard(self.keys.of("rq_scheduled", queue)).zcard(self.keys.of("rq_deferred", queue))
+        *counts, found["running"] = pipe.hlen(self.keys.static("leases")).execute()
+        for at, state in enumerate(("queued", "scheduled", "deferred")):
+            found[state] = sum(counts[at::3])
         return {state: number for state, number in found.items() if number}
 
     def work_done(self) -> int:

@@ -12,7 +12,7 @@ from dashboard import access
 from dashboard.urls import urlpatterns
 from tests.dashboard.conftest import ROLES
 
-GETS = {"overview": "/", "job": "/jobs/some-id/", **{p: f"/{p}/" for p in
+GETS = {"overview": "/", "changelog_export": "/changelog/export.csv", "job": "/jobs/some-id/", **{p: f"/{p}/" for p in
         ("queues", "jobs", "workers", "locks", "changelog", "flow", "quarantine", "interventions")}}  # fmt: skip
 POSTS = {verb: f"/do/{verb}/" for verb in access.VERBS}
 ANSWERS = {"job": 404}

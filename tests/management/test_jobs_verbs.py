@@ -50,7 +50,7 @@ def test_the_same_options_and_a_help_that_says_what_a_filter_means(name: str) ->
 
 
 def test_filters_of_each(doors: Doors) -> None:
-    due = [doors.enqueue(mode="schedule", due="4000000000", mapping={"status": "scheduled"}) for _ in range(2)]
+    due = [doors.enqueue(mode="schedule", due=f"400000000{n}", mapping={"status": "scheduled"}) for n in range(2)]
     assert run("run-now", "--queue", "default")[1]["done"] == 2
     assert doors.queued() == due
     status, answer = run("run-now", due[0])
