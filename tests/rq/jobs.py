@@ -21,6 +21,8 @@ from queueops import (
     once,
     progress,
 )
+from queueops.rdb import doors
+from queueops.rdb.client import Server
 
 CALLS: list[Any] = []
 
@@ -103,6 +105,14 @@ def wait_for_ever() -> None:
 def wait_for_key(key: str) -> None:
     """Until somebody pushes to the list."""
     get_current_job().connection.blpop([key], timeout=60)
+
+
+def tick() -> None:
+    """What time brings, looked at by another worker during this run: the job's status before and after."""
+    job = get_current_job()
+    found = [str(job.get_status(refresh=True).value)]
+    doors.tick(Server("default", job.connection, ("default",)))
+    CALLS.append([*found, str(job.get_status(refresh=True).value)])
 
 
 def charge(order: int) -> None:

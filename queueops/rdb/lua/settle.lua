@@ -20,6 +20,14 @@ if not record then
   return {'LOST'}
 end
 local id, queue, func, key = record.job, record.queue, record['function'], K.rq_job .. record.job
+if tonumber(redis.call('ZSCORE', K.lease_ends, token) or 0) <= NOW then
+  local got = redis.call('HMGET', key, 'status', 'worker_name')
+  if taken_over(got[1], got[2], record) then
+    crash(token, record, 'lease ended')
+    log('lease.lost', {t = string.sub(token, 1, 8), job = id, f = func, why = 'finished after RQ called it abandoned'})
+    return {'LOST'}
+  end
+end
 local has_dependents = redis.call('EXISTS', key .. ':dependents')
 if options.guard == 1 and has_dependents == 1 then return {'DEPENDENTS'} end
 

@@ -126,6 +126,12 @@ local function begin_late(token, record)
     q = record.queue, w = record.worker, t = string.sub(token, 1, 8)})
 end
 
+-- taken_over(status, worker, record): RQ's clean-up of a lease that nobody ended has given the job to somebody else
+local function taken_over(status, worker, record)
+  if status == 'started' then return record.worker ~= '' and worker ~= record.worker end
+  return status == 'queued' or status == 'scheduled' or status == 'failed'
+end
+
 -- crash(token, record, why) -> 'crashed' | 'quarantined': the process is gone without a word. RQ's own record decides if
 -- it got that far; else the job returns to the front until it has crashed too often within a day.
 local function crash(token, record, why)
@@ -133,9 +139,9 @@ local function crash(token, record, why)
   local id, queue, func = record.job, record.queue, record['function']
   local key = K.rq_job .. id
   begin_late(token, record)
-  local got = redis.call('HMGET', key, 'status', 'data', F.crashes, F.crash_at, F.policy, F.token)
+  local got = redis.call('HMGET', key, 'status', 'data', F.crashes, F.crash_at, F.policy, F.token, 'worker_name')
   local status = got[1]
-  if got[2] and status == 'started' and got[6] == token then
+  if got[2] and status == 'started' and got[6] == token and not taken_over(status, got[7], record) then
     local crashes, first = num(got[3], 0), num(got[4], 0)
     if NOW - first > 86400000000 then crashes, first = 0, NOW end
     crashes = crashes + 1
