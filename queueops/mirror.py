@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import nullcontext
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
+
+from django.db import connections, router, transaction
 
 from queueops.models import Isolation, Override, Pause
 from queueops.rdb.client import Server
@@ -37,13 +40,16 @@ def _entry(row: Any, **more: Any) -> str:
 
 def rebuild(server: Server) -> int:
     """Rebuild the mirror of one server from SQL; the number of fields written."""
-    # an end that has passed is judged by the scripts, on the store's clock
-    paused = {
-        "all" if row.kind == "all" else f"{row.kind[0]}:{row.name}": _entry(row)
-        for row in Pause.objects.filter(state__in=ACTIVE)
-    }
-    isolated = {f"{row.kind[0]}:{row.name}": _entry(row) for row in Isolation.objects.filter(state__in=ACTIVE)}
-    overrides = {row.control: _entry(row, limit=row.limit) for row in Override.objects.filter(state__in=ACTIVE)}
+    using = router.db_for_read(Pause)
+    # in a caller's transaction, a query that fails must not take that along
+    with transaction.atomic(using) if connections[using].in_atomic_block else nullcontext():
+        # an end that has passed is judged by the scripts, on the store's clock
+        paused = {
+            "all" if row.kind == "all" else f"{row.kind[0]}:{row.name}": _entry(row)
+            for row in Pause.objects.filter(state__in=ACTIVE)
+        }
+        isolated = {f"{row.kind[0]}:{row.name}": _entry(row) for row in Isolation.objects.filter(state__in=ACTIVE)}
+        overrides = {row.control: _entry(row, limit=row.limit) for row in Override.objects.filter(state__in=ACTIVE)}
     epoch = f"{int(time.time())}-{uuid4().hex[:8]}"
     return int(
         run(

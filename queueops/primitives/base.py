@@ -82,7 +82,7 @@ class Primitive:
         try:
             from queueops import mirror  # it needs the models, which may come later than this module
 
-            mirror.rebuild(Server(default_server().alias, self.connection, ()))
+            mirror.rebuild(Server("", self.connection))
         except RedisError:
             raise
         except Exception:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import ProgrammingError, connection
 
 from queueops import Lock, NotAcquired, Semaphore
 from queueops.conf import conf
@@ -210,6 +211,24 @@ def test_an_operators_limit_is_in_force_after_an_emptied_redis(
     assert two.acquire("a", 30) is None
     redis.flushdb()
     assert two.acquire("a", 30) and two.acquire("b", 30) is None, "the first call mirrored the settings again"
+
+
+def test_a_database_that_fails_takes_no_transaction_of_the_caller_along(
+    redis: Any, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On PostgreSQL a failed query ends the transaction, unless it stands behind a savepoint of its own."""
+    monkeypatch.setattr("queueops.primitives.base._blind_until", 0.0)
+    sent: list[str] = []
+
+    def failing(execute: Any, sql: str, *args: Any) -> Any:
+        sent.append(sql.split()[0])
+        if "queueops_pause" in sql:
+            raise ProgrammingError("no such table")
+        return execute(sql, *args)
+
+    with connection.execute_wrapper(failing):
+        assert Lock("one", connection=redis).acquire("a", 30)
+    assert sent == ["SAVEPOINT", "SELECT", "ROLLBACK", "RELEASE"]
 
 
 def test_without_a_database_the_declared_limit_holds(redis: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,3 +126,26 @@ def test_an_operators_limit_rules(redis: Any) -> None:
 def test_c14_nonsense_is_refused(make: Callable[[], Any]) -> None:
     with pytest.raises(DeclarationError):
         make()
+
+
+def test_an_operators_limit_is_in_force_after_an_emptied_redis(
+    redis: Any, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from queueops.operations import limit
+
+    monkeypatch.setattr("queueops.primitives.base._blind_until", 0.0)
+    mail = RateLimiter("tests-mail", 5, 60, connection=redis)
+    assert mail.hit()
+    limit("rate:tests-mail", 1, actor="ann", reason="spare it")
+    redis.flushdb()
+    assert mail.hit() and not mail.hit(), "the first call mirrored the settings again"
+
+
+def test_a_hit_is_one_round_trip_also_on_an_empty_redis_without_a_database(
+    redis: Any, trips: Callable[[Callable[[], Any]], dict[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that cannot read the operators' settings asks for them now and then, not with every call."""
+    monkeypatch.setattr("queueops.primitives.base._blind_until", 0.0)
+    mail = RateLimiter("tests-mail", 5, 60, connection=redis)
+    mail.hit()
+    assert trips(mail.hit) == {"evalsha": 1}
