@@ -38,6 +38,15 @@ class Field:
     cut: bool = False
 
 
+def _progress(raw: Any, token: str) -> Progress | None:
+    """What this run said; nothing of an earlier one."""
+    told = decoded(raw)
+    done, total = told.get("done"), told.get("total")
+    if told.get("token") != token or not token or not isinstance(done, (int, float)):
+        return None
+    return Progress(done, total if isinstance(total, (int, float)) and total > 0 else None, str(told.get("note") or ""))
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """One job in full, without its pickled parts. Times in µs."""
@@ -74,6 +83,16 @@ class Job:
     dependents: tuple[str, ...]
     more_dependents: int
     results: tuple[Result, ...]
+    progress: Progress | None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the running job says it is; ``total`` None when it does not know."""
+
+    done: float
+    total: float | None
+    note: str
 
 
 _BIG = ("description", "exc_info", "data", "meta", "result")
@@ -170,6 +189,7 @@ def job(id_: str, *, full: bool = False) -> Job | None:
         depends_on=_ids(raw["dependency_ids"]),
         dependents=tuple(sorted(shown(each) for each in dependents)),
         more_dependents=max(0, store.number(answers[5 + len(_BIG)]) - len(dependents)),
+        progress=_progress(raw[F["progress"]], shown(raw[F["token"]])),
         results=kept,
     )
 

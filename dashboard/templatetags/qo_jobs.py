@@ -16,6 +16,17 @@ from queueops.telemetry.clock import from_iso
 register = template.Library()
 
 VERBS = {
+    "pause": gettext_lazy("Pause"),
+    "resume": gettext_lazy("Resume"),
+    "isolate": gettext_lazy("Isolate"),
+    "unisolate": gettext_lazy("Let run"),
+    "limit": gettext_lazy("Limit"),
+    "unlimit": gettext_lazy("Revert the limit"),
+    "release": gettext_lazy("Release"),
+    "quiet": gettext_lazy("Quiet"),
+    "unquiet": gettext_lazy("Unquiet"),
+    "stop": gettext_lazy("Kill job"),
+    "stop worker": gettext_lazy("Stop worker"),
     "requeue": gettext_lazy("Requeue"),
     "replay": gettext_lazy("Replay"),
     "run_now": gettext_lazy("Run now"),
@@ -26,7 +37,7 @@ VERBS = {
 
 @register.simple_tag
 def verbname(name: str) -> str:
-    """A verb over jobs as buttons write it."""
+    """A verb as buttons write it."""
     return str(VERBS.get(name, name))
 
 
