@@ -33,17 +33,16 @@ def _selection(request: HttpRequest) -> Selection:
         return Selection(job_ids=ids)
     if "filter_state" in request.POST:
         return Selection(where=_listed(request))
-    fields = ("reason", "queue", "function")
     # not the bare names: "reason" is why the operator does it
-    wanted = kept.Filter(**{n: request.POST[f"filter_{n}"] for n in fields if f"filter_{n}" in request.POST})
+    wanted = kept.Filter(**{n: request.POST[f"filter_{n}"] for n in kept.FIELDS if f"filter_{n}" in request.POST})
     found = kept.ids(wanted, most=10_000)
     if found is not None:
         if not found:
             raise forms.Wrong(_("Nothing matches this filter any more."))
         return Selection(job_ids=found)
-    if wanted.reason is not None or "" in wanted.as_dict().values():
-        raise forms.Wrong(_("More than 10,000 jobs match: filter by queue or function, not by reason."))
     names = wanted.as_dict()
+    if set(names) - {"queue", "function"} or "" in names.values():
+        raise forms.Wrong(_("More than 10,000 jobs match: filter by queue or function alone."))
     return Selection(queue=names.get("queue", ""), function=names.get("function", ""), everything=not names)
 
 

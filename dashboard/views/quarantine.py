@@ -14,7 +14,7 @@ from dashboard.views.shell import show
 def quarantine(request: HttpRequest) -> HttpResponse:
     """The kept jobs under a filter of the address, with counts beside each choice."""
     get = request.GET
-    wanted = kept.Filter(**{name: get[name] for name in ("reason", "queue", "function") if name in get})
+    wanted = kept.Filter(**{name: get[name] for name in kept.FIELDS if name in get})
     state = snapshots.current()
     found = kept.page(wanted, after=get.get("after", ""))
     in_store = state.total("quarantined")
