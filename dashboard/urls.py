@@ -6,6 +6,7 @@ from django.urls import path, register_converter
 
 from dashboard.actions import bulk, verbs
 from dashboard.actions import workers as worker_verbs
+from dashboard.views.backlog import backlog
 from dashboard.views.changelog import changelog, export
 from dashboard.views.flow import flow
 from dashboard.views.interventions import interventions
@@ -42,6 +43,7 @@ urlpatterns = [
     path("locks/", locks_page, name="locks"),
     path("changelog/", changelog, name="changelog"),
     path("changelog/export.<str:kind>", export, name="changelog_export"),
+    path("backlog/", backlog, name="backlog"),
     path("flow/", flow, name="flow"),
     path("quarantine/", quarantine, name="quarantine"),
     path("interventions/", interventions, name="interventions"),

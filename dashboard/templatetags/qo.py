@@ -276,6 +276,17 @@ def factword(name: str) -> str:
 
 
 @register.simple_tag
+def growth(row: QueueRow) -> SafeString:
+    """Inflow less completions per minute, with its sign; a dash when too little is known."""
+    pace = row.pace()
+    if pace is None:
+        return format_html('<span class="faint">–</span>')
+    more = pace[0] - pace[1]
+    look = "bad" if more > 0.05 * pace[1] and row.waiting else "good" if more < 0 else ""
+    return format_html('<span class="delta {}">{}{}</span>', look, "+" if more > 0 else "", wording.rate(more))
+
+
+@register.simple_tag
 def drain(row: QueueRow) -> drains.Drain:
     return drains.drain(row)
 

@@ -26,6 +26,7 @@ class Entry:
 def _navigation(state: snapshots.State) -> list[tuple[str, str, list[Entry]]]:
     silent, full, kept = state.workers("silent"), state.controls("full"), int(state.total("quarantined") or 0)
     queues = str(len(state.queues) or "")
+    waiting = sum(row.waiting for row in state.queues)
     late = sum(1 for row in state.queues if (row.times_target or 0) >= 1 and not row.paused)
     return [
         ("now", _("Now"), [
@@ -38,7 +39,10 @@ def _navigation(state: snapshots.State) -> list[tuple[str, str, list[Entry]]]:
             Entry("locks", _("Locks"), _("%(n)s full") % {"n": full} if full else "", "s-warn"),
             Entry("changelog", _("Changelog")),
         ]),
-        ("flow", _("Flow"), [Entry("flow", _("Flow"))]),
+        ("flow", _("Flow"), [
+            Entry("backlog", _("Backlog"), f"{waiting:,}" if waiting else ""),
+            Entry("flow", _("Flow")),
+        ]),
         ("act", _("Act"), [
             Entry("quarantine", _("Quarantine"), f"{kept:,}" if kept else "", "s-quarantined"),
             Entry("interventions", _("Interventions")),

@@ -25,6 +25,7 @@ PAGES = (
     "/locks/",
     "/changelog/",
     "/flow/",
+    "/backlog/",
     "/quarantine/",
     "/workers/",
     "/jobs/",

@@ -12,8 +12,13 @@ from dashboard import access
 from dashboard.urls import urlpatterns
 from tests.dashboard.conftest import ROLES
 
-GETS = {"overview": "/", "changelog_export": "/changelog/export.csv", "job": "/jobs/some-id/", **{p: f"/{p}/" for p in
-        ("queues", "jobs", "workers", "locks", "changelog", "flow", "quarantine", "interventions")}}  # fmt: skip
+LISTS = ("queues", "jobs", "workers", "locks", "changelog", "backlog", "flow", "quarantine", "interventions")
+GETS = {
+    "overview": "/",
+    "changelog_export": "/changelog/export.csv",
+    "job": "/jobs/some-id/",
+    **{name: f"/{name}/" for name in LISTS},
+}
 POSTS = {verb: f"/do/{verb}/" for verb in access.VERBS}
 ANSWERS = {"job": 404}
 

@@ -15,8 +15,8 @@ from queueops.rdb import client as clients
 from queueops.rdb.client import Server
 from tests.support import free_port
 
-PAGES = ("/", "/queues/", "/queues/?name=default", "/locks/", "/locks/?control=S:x&key=", "/changelog/", "/flow/",
-         "/quarantine/", "/workers/", "/jobs/", "/jobs/?q=x", "/jobs/abc/")  # fmt: skip
+PAGES = ("/", "/queues/", "/queues/?name=default", "/locks/", "/locks/?control=S:x&key=", "/changelog/", "/backlog/",
+         "/flow/", "/quarantine/", "/workers/", "/jobs/", "/jobs/?q=x", "/jobs/abc/")  # fmt: skip
 
 
 def point_at(connection: Any, *more: Server) -> None:

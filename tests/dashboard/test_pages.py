@@ -18,7 +18,7 @@ from queueops.models import QuarantinedJob
 from queueops.rdb.keys import SEP, control_id, instance
 from tests.dashboard.conftest import HOSTILE, queue_row
 
-PAGES = ("overview", "queues", "jobs", "workers", "locks", "changelog", "flow", "quarantine")
+PAGES = ("overview", "queues", "jobs", "workers", "locks", "changelog", "backlog", "flow", "quarantine")
 JOB = "5f7d20be-52e3-4d0a-8f6e-0c6b21d7a4e9"
 ATTACK = "<img src=x onerror=alert(1)>"
 
@@ -75,7 +75,9 @@ def test_empty_pages_say_what_would_appear(boss: Client) -> None:
     assert "The quarantine is empty" in boss.get("/quarantine/").content.decode()
 
 
-@pytest.mark.parametrize("address", ["/", "/queues/", "/locks/", "/changelog/", "/flow/", "/quarantine/", "/workers/"])
+@pytest.mark.parametrize(
+    "address", ["/", "/queues/", "/locks/", "/changelog/", "/backlog/", "/flow/", "/quarantine/", "/workers/"]
+)
 def test_pages_speak_japanese(boss: Client, address: str) -> None:
     html = boss.get(address, headers={"Accept-Language": "ja"}).content.decode()
     assert '<html lang="ja"' in html
@@ -131,6 +133,7 @@ def test_hostile_names_are_text_and_act_on_the_thing_named(
         "/locks/",
         "/changelog/",
         "/flow/",
+        "/backlog/",
         "/quarantine/",
         "/workers/",
         "/jobs/",

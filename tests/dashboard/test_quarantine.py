@@ -18,7 +18,8 @@ def keep(n: int, **more: Any) -> QuarantinedJob:
     made: QuarantinedJob = QuarantinedJob.objects.create(
         **{
             "job_id": f"j{n}", "queue": "default", "function": "app.f", "reason": "failed after 3 attempts",
-            "fingerprint": "aa11", "error": "Traceback\n  x\nValueError: no such book", "quarantined_at": timezone.now(),
+            "fingerprint": "aa11", "error": "Traceback\n  x\nValueError: no such book",
+            "quarantined_at": timezone.now(),
             **more,
         }
     )  # fmt: skip

@@ -22,6 +22,7 @@ BUDGET = {
     "/": SNAPSHOT,
     "/queues/": SNAPSHOT,
     "/flow/": SNAPSHOT,
+    "/backlog/": SNAPSHOT,
     "/quarantine/": SNAPSHOT,
     "/interventions/": SNAPSHOT,
     "/queues/?name=default&state=queued": SNAPSHOT + 3,

@@ -1,0 +1,35 @@
+"""``/backlog/``: what is open, where is it, and does it get less?"""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+
+from dashboard.access import page
+from dashboard.selectors import snapshots
+from dashboard.selectors.snapshot_data import QueueRow
+from dashboard.views.shell import show
+
+PLACES = ("queued", "parked", "running", "scheduled", "deferred", "rate_limited", "intermediate")
+"""Where open work can be, in the order of the columns."""
+
+
+@page
+def backlog(request: HttpRequest) -> HttpResponse:
+    """Every queue, largest backlog first, with its open work by place; from the shared snapshot alone."""
+    state = snapshots.current()
+    rows = sorted(state.queues, key=lambda row: (-_open(row), row.name))
+    table = [(row, _open(row), [(place, row.open.get(place, 0)) for place in PLACES]) for row in rows]
+    sums = [(place, sum(row.open.get(place, 0) for row in rows)) for place in PLACES]
+    context = {
+        "state": state,
+        "table": table,
+        "sums": sums,
+        "open": sum(map(_open, rows)),
+        "failed": sum(row.failed for row in rows),
+        "quarantined": sum(row.quarantined for row in rows),
+    }
+    return show(request, "backlog", context)
+
+
+def _open(row: QueueRow) -> int:
+    return sum(row.open.get(place, 0) for place in PLACES)
