@@ -280,10 +280,11 @@ def growth(row: QueueRow) -> SafeString:
     """Inflow less completions per minute, with its sign; a dash when too little is known."""
     pace = row.pace()
     if pace is None:
-        return format_html('<span class="faint">–</span>')
+        return SafeString('<span class="faint">–</span>')
     more = pace[0] - pace[1]
     look = "bad" if more > 0.05 * pace[1] and row.waiting else "good" if more < 0 else ""
-    return format_html('<span class="delta {}">{}{}</span>', look, "+" if more > 0 else "", wording.rate(more))
+    words = _("%(sign)s%(rate)s/min") % {"sign": "+" if more > 0 else "", "rate": wording.rate(more)}
+    return format_html('<span class="delta {}">{}</span>', look, words)
 
 
 @register.simple_tag

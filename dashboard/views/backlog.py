@@ -11,6 +11,8 @@ from dashboard.views.shell import show
 
 PLACES = ("queued", "parked", "running", "scheduled", "deferred", "rate_limited", "intermediate")
 """Where open work can be, in the order of the columns."""
+RARE = ("rate_limited", "intermediate")
+"""Places that have a column only when something is there: plain RQ's own."""
 
 
 @page
@@ -18,8 +20,9 @@ def backlog(request: HttpRequest) -> HttpResponse:
     """Every queue, largest backlog first, with its open work by place; from the shared snapshot alone."""
     state = snapshots.current()
     rows = sorted(state.queues, key=lambda row: (-_open(row), row.name))
-    table = [(row, _open(row), [(place, row.open.get(place, 0)) for place in PLACES]) for row in rows]
     sums = [(place, sum(row.open.get(place, 0) for row in rows)) for place in PLACES]
+    sums = [(place, n) for place, n in sums if n or place not in RARE]
+    table = [(row, _open(row), [(place, row.open.get(place, 0)) for place, _ in sums]) for row in rows]
     context = {
         "state": state,
         "table": table,
