@@ -7,6 +7,7 @@ QUEUEOPS_STATE_DIR (default ``.queueops`` beside manage.py), QUEUEOPS_RELEASE, L
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ INSTALLED_APPS = [
     "channels",
     "django_htmx",
     "csp",
+    "axes",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -50,6 +52,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
 ]
 
 ROOT_URLCONF = "queueops.project.urls"
@@ -136,6 +139,15 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+# whoever guesses the password of one account is locked out of that account, its owner at another address is not
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_FAILURE_LIMIT = 10
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_RESET_ON_SUCCESS = True
+AXES_LOCKOUT_TEMPLATE = "registration/locked.html"
+AXES_DISABLE_ACCESS_LOG = True
+AXES_VERBOSE = False
 HTTPS = environ.flag("HTTPS")  # behind a proxy that ends TLS and sets X-Forwarded-Proto
 SESSION_COOKIE_NAME = "queueops_session"
 CSRF_COOKIE_NAME = "queueops_csrf"
@@ -150,6 +162,8 @@ if HTTPS:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = True
     SECURE_HSTS_SECONDS = 31_536_000
+# one tool does not decide for all hosts of its domain (subdomains, preload)
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 
 LOGGING = {
     "version": 1,
