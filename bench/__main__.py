@@ -13,7 +13,7 @@ from pathlib import Path
 from bench.lab import Lab, cpus, opened
 from bench.lines import HEADING, Line, save
 
-PARTS = ("trips", "throughput", "latency", "parked", "primitives", "correctness", "scale", "counters")
+PARTS = ("trips", "throughput", "latency", "parked", "primitives", "unique", "correctness", "scale", "counters")
 """Modules with ``lines(lab)``, in the order in which they run."""
 
 

@@ -7,7 +7,7 @@ import struct
 import time
 from typing import Any
 
-from queueops import RateLimited, WithoutOverlapping, WithSemaphore, controlled
+from queueops import RateLimited, Unique, WithoutOverlapping, WithSemaphore, controlled
 
 STAMP = struct.Struct("qq")
 pipe: tuple[int, int] = (-1, -1)
@@ -33,6 +33,12 @@ def close_pipe() -> None:
 
 def nothing(n: int) -> int:
     """A no-op without controls."""
+    return n
+
+
+@controlled(Unique("until_executed", key="{n}"))
+def only(n: int) -> int:
+    """A no-op that is the only one of its number."""
     return n
 
 

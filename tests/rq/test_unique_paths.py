@@ -14,6 +14,8 @@ from django_rq import get_queue
 from rq.job import JobStatus
 
 from queueops.operations import discard, quarantine, requeue
+from queueops.rdb.client import Server
+from queueops.rdb.doors import tick
 from queueops.rq import Job
 from tests.rq import unique_jobs as jobs
 from tests.scripts.kit import K
@@ -163,3 +165,20 @@ def test_a_failed_job_is_requeued_under_its_lock(queue: Any, work: Work) -> None
     work()
     assert requeue(first.id, **WHO).done == 1
     assert queue.enqueue(jobs.until_executed, 1).id == first.id
+
+
+def test_c08_indexes_follow_the_live_locks(queue: Any, work: Work, forward: Any) -> None:
+    """Of many locks with a ttl, some of finished jobs and some of lost ones, nothing is left when it is over."""
+    server = Server("default", queue.connection, ("default",))
+    for n in range(60):
+        queue.enqueue(jobs.until_expired, n)
+    work()
+    for n in range(60, 80):
+        queue.connection.delete(queue.enqueue(jobs.until_expired, n).key)
+    work()
+    assert queue.connection.zcard(K.static("instances")) == 80
+    forward(601)
+    while any(tick(server)):
+        pass
+    assert not queue.connection.zcard(K.static("instances")) and not queue.connection.zcard(K.static("pump"))
+    assert not queue.connection.keys(K.of("holders", "*")) and not queue.connection.keys(K.of("rate", "*"))
