@@ -60,11 +60,6 @@ class QueueRow:
             return None
         return sum(a for a, _ in known) / len(known), sum(b for _, b in known) / len(known)
 
-    @property
-    def growth(self) -> float | None:
-        """Inflow less completions, per minute."""
-        return None if self.inflow is None or self.completed is None else self.inflow - self.completed
-
 
 @dataclass(frozen=True, slots=True)
 class Need:

@@ -21,7 +21,8 @@ SNAPSHOT = 1
 BUDGET = {
     "/": SNAPSHOT,
     "/queues/": SNAPSHOT,
-    "/flow/": SNAPSHOT,
+    "/flow/": SNAPSHOT + 2,
+    "/flow/?queue=default&minutes=60": SNAPSHOT + 2,
     "/backlog/": SNAPSHOT,
     "/quarantine/": SNAPSHOT,
     "/interventions/": SNAPSHOT,

@@ -111,18 +111,27 @@ def test_a_registered_worker_without_a_hash_is_silent_and_gone(redis: Any, serve
 
 
 def test_functions_of_a_queue(redis: Any, server: Server, keys: Keys, now: Callable[[], int]) -> None:
-    minute = now() // US // 60 * 60
-    redis.zadd(keys.static("functions"), {f"q{SEP}app.f": 2, f"q{SEP}app.g": 1, f"other{SEP}app.f": 3})
+    at = now()
+    minute = at // US // 60 * 60
+    seen = {f"q{SEP}app.f": at, f"q{SEP}app.g": at - 60 * US, f"other{SEP}app.f": at, f"q{SEP}app.old": at - 3600 * US}
+    redis.zadd(keys.static("functions"), seen)
+    redis.set(keys.static("epoch"), "e")
+    redis.set(keys.static("counting_since"), (minute - 120) * US)
     for start in (minute, minute - 60):
-        fields = {"completed": 5, "w10": 5, "wt": 100, "r20": 5, "rt": 5_000_000, "woken": 1}
+        fields = {"accepted": 6, "completed": 5, "w10": 5, "wt": 100, "r20": 5, "rt": 5_000_000, "woken": 1}
         redis.hset(keys.of("minute", f"{start}{SEP}q{SEP}app.f"), mapping=fields)
     server.connection.trips = 0
-    page = functions.page(server, queue="q", minutes=5)
+    page = functions.page(server, queue="q", minutes=6)
     assert server.connection.trips == 2
-    assert [row.function for row in page.rows] == ["app.f", "app.g"]
-    assert page.rows[0].counts["completed"] >= 5
-    assert page.rows[0].counts["woken"] >= 1
-    assert page.rows[0].ran.mean == pytest.approx(1.0)
+    assert [row.function for row in page.rows] == ["app.f", "app.g"] and page.matching == 2
+    found = page.rows[0]
+    assert found.counts["completed"] >= 5 and found.counts["woken"] >= 1
+    assert found.ran.mean == pytest.approx(1.0)
+    assert found.arrived == sum(v or 0 for v in found.inflow) >= 6
+    assert found.inflow[0] is None and found.completed[:1] == (None,), "before counting began nothing is known"
+    assert [row.function for row in functions.page(server, search="APP.G").rows] == ["app.g"]
+    (row,) = functions.page(server, queue="q", size=1).rows
+    assert row.function == "app.f"
 
 
 def test_a_worker_that_signed_off_is_not_silent(redis: Any, server: Server, keys: Keys, now: Callable[[], int]) -> None:
