@@ -5,6 +5,7 @@ from __future__ import annotations
 from queueops.conf import conf
 from queueops.monitor.duties import (
     copy_quarantine,
+    mend,
     mirror,
     pass_time,
     recover,
@@ -24,6 +25,7 @@ def lanes() -> list[list[Duty]]:
     return [
         [Duty("snapshot", conf.SNAPSHOT_EVERY, take_snapshot.act), Duty("sample", 60.0, sample.act)],
         [
+            Duty("mend", 5.0, mend.act),
             Duty("time", 1.0, pass_time.act),
             Duty("rq_rate_limits", 1.0, rq_rate_limits.act),
             Duty("release_dependents", 1.0, release_dependents.act),

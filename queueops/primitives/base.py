@@ -75,7 +75,7 @@ class Primitive:
         global _blind_until
         blind = time.monotonic() < _blind_until
         try:
-            return scripts.run(self.connection, script, *args, int(blind))
+            return scripts.run(self.connection, script, *args, int(blind), instances=(self.instance,))
         except scripts.ScriptError as error:
             if error.code != "MIRROR_MISSING":
                 raise
@@ -88,7 +88,7 @@ class Primitive:
         except Exception:
             logger.warning("%s: the operators' limits cannot be read and are not in force here", self, exc_info=True)
             _blind_until = time.monotonic() + BLIND
-        return scripts.run(self.connection, script, *args, 1)
+        return scripts.run(self.connection, script, *args, 1, instances=(self.instance,))
 
     def __repr__(self) -> str:
         return f"<{self.called}{f' key={self.key!r}' if self.key else ''}>"

@@ -123,7 +123,7 @@ class Holding(Primitive):
 
     def _release(self, token: str, *, gives_up: bool) -> bool:
         args = (self.instance, token, owner(), int(gives_up))
-        return bool(scripts.run(self.connection, "primitive_release", *args) == 1)
+        return bool(scripts.run(self.connection, "primitive_release", *args, instances=(self.instance,)) == 1)
 
     def _give_up(self, token: str) -> None:
         try:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import redis
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
+from redis.exceptions import ConnectionError, TimeoutError
+
+T = TypeVar("T")
 
 WEB_TIMEOUT = 2.0
 """Seconds that a page, a command or the monitor waits for a server."""
@@ -22,6 +26,11 @@ class Server:
     alias: str
     connection: Any = field(repr=False, compare=False)
     queues: tuple[str, ...] = ()
+
+    @property
+    def entry(self) -> str:
+        """How the settings name it: ``RQ_QUEUES['mail']``."""
+        return f"RQ_QUEUES[{self.alias!r}]"
 
 
 _servers: list[Server] = []
@@ -40,7 +49,9 @@ def _connect(name: str) -> Any:
     try:
         base = get_connection(name)
     except ValueError as error:
-        raise ImproperlyConfigured(f"RQ_QUEUES[{name!r}]: {error}") from error
+        # its text may hold a part of the password
+        text = f"RQ_QUEUES[{name!r}]['URL'] is no address of Redis; one looks like redis://localhost:6379/0"
+        raise ImproperlyConfigured(f"{text}. `manage.py check` says more.") from error
     pool = base.connection_pool
     kwargs = dict(pool.connection_kwargs)
     if kwargs.get("decode_responses"):
@@ -81,6 +92,45 @@ def default_server() -> Server:
     if not found:
         raise ImproperlyConfigured("RQ_QUEUES is empty: name at least one queue and its Redis.")
     return found[0]
+
+
+def ask_each(read: Callable[[Server], T], among: Iterable[Server] | None = None) -> tuple[list[T], list[Server]]:
+    """What each server answers, and the servers that do not answer. Raises the error when none does."""
+    found: list[T] = []
+    silent: list[Server] = []
+    problem: Exception | None = None
+    for server in servers() if among is None else among:
+        try:
+            found.append(read(server))
+        except (ConnectionError, TimeoutError) as error:
+            problem = problem or error
+            silent.append(server)
+    if problem is not None and not found:
+        raise problem
+    return found, silent
+
+
+def answering_server() -> Server:
+    """The first server that answers, to ask for the time; one that is alone is not asked whether it does."""
+    found = servers()
+    for server in found if len(found) > 1 else ():
+        try:
+            server.connection.ping()
+        except (ConnectionError, TimeoutError):
+            continue
+        return server
+    return default_server()
+
+
+def told(error: Exception) -> str:
+    """A connection's error with the entries of ``RQ_QUEUES`` whose server does not answer now."""
+    lines = []
+    for server in servers():
+        try:
+            server.connection.ping()
+        except (ConnectionError, TimeoutError) as problem:
+            lines.append(f"{server.entry}: {str(problem).rstrip('. ')}")
+    return "; ".join(lines) or str(error).rstrip(". ")
 
 
 def forget(**kwargs: Any) -> None:

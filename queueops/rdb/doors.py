@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from redis.client import Pipeline
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
-from queueops.rdb import scripts
+from queueops.rdb import mending, scripts
 from queueops.rdb.client import Server
 from queueops.rdb.scripts import run
 
@@ -243,8 +243,10 @@ def wait_for_bell(connection: Any, key: str, seconds: float) -> None:
     """Block until the bell rings or ``seconds`` have passed."""
     try:
         connection.blpop([key], timeout=max(seconds, 0.005))
-    except RedisError:
-        raise
+    except RedisError as error:
+        if not isinstance(error, ResponseError) or not isinstance(scripts.translate(error), scripts.Unreadable):
+            raise
+        mending.mend(connection, more=[(key, "list")])
     except BaseException:
         # a signal's exception in the middle of an answer: behind Sentinel, redis-py gives the connection back as it is,
         # and the rest of the answer would be taken for that of the next command

@@ -91,6 +91,7 @@ FAMILIES = {
     "waiting": "wait:",  # zset wait:<queue>: open job that could run by now -> waiting since (µs)
     "quarantined": "q:",  # zset q:<queue>: job id -> quarantined at (µs)
     "idle": "idle:",  # zset idle:<queue>: idle worker -> since (µs)
+    "aside": "aside:",  # any aside:<key>: what stood under a key of ours and was of another type, kept for a week
     "bell": "bell:",  # list bell:<worker>: one element wakes it
     "total": "nt:",  # hash nt:<queue>: event -> count since the beginning
     "ten": "n10:",  # hash n10:<start of 10 s>: "<queue>␟<event>" -> count
@@ -111,6 +112,36 @@ FAMILIES = {
     "rq_cron_scheduler": f"{RQ_KEY_PREFIX}:cron_scheduler:",  # hash: one of them; its entries as JSON in cron_jobs
     "rq_limit": f"{RQ_KEY_PREFIX}:rl:",  # zset rq:rl:<key>:rate_limited: jobs that RQ's own RateLimit holds back
 }
+
+_TYPES = {
+    "string": """
+        schema epoch counting_since keeper snapshot touched probe monitor_leader clock callers_claim rq_suspended
+    """,
+    "hash": """
+        controls conflicts overrides paused isolated leases running again quiet served worker_queues quarantine_info
+        key_text cursors monitor_state holder_weights offer_weights fresh rate total ten minute
+        rq_job rq_execution rq_worker rq_cron_scheduler
+    """,
+    "zset": """
+        releases instances pump lease_ends expiring queues functions workers holders offers line callers callers_seen
+        parked waiting quarantined idle rq_cron_schedulers rq_wip rq_scheduled rq_deferred rq_ready rq_failed
+        rq_finished rq_canceled rq_executions rq_limit
+    """,
+    "set": "renewed_call parents quarantine_todo rq_queues rq_workers rq_limits",
+    "list": "samples bell rq_queue",
+    "stream": "log history rq_results",
+}
+TYPES = {name: kind for kind, names in _TYPES.items() for name in names.split()}
+"""What Redis calls the type of each key and family."""
+
+PER_QUEUE = ("parked", "waiting", "quarantined", "idle", "total")
+PER_INSTANCE = (
+    "holders", "holder_weights", "offers", "offer_weights", "line", "callers", "callers_claim", "callers_seen", "rate",
+    "fresh", "history",
+)  # fmt: skip
+RQ_PER_QUEUE = (
+    "rq_queue", "rq_wip", "rq_scheduled", "rq_deferred", "rq_ready", "rq_failed", "rq_finished", "rq_canceled",
+)  # fmt: skip
 
 JOB_FIELDS = {
     # written by Python, once, when the job is created

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -49,7 +51,18 @@ class Unavailable(ConnectionError):
     """The server answers, but takes no writes now: it cannot persist, has too few replicas, or is busy."""
 
 
-SILENT = (ConnectionError, TimeoutError, ReadOnlyError, OutOfMemoryError, ClusterDownError, TryAgainError)
+class Unreadable(ScriptError):
+    """A key that a script needs holds something else, and nothing of ours could be put right."""
+
+    def __init__(self, text: str, job: str = "", instances: Sequence[str] = (), queues: Sequence[str] = ()) -> None:
+        super().__init__("UNREADABLE", text)
+        self.job = job
+        """The job that could not be started because of it, if it was one."""
+        self.instances, self.queues = tuple(map(str, instances)), tuple(queues)
+        """What may hold the key."""
+
+
+SILENT = (ConnectionError, TimeoutError, ReadOnlyError, OutOfMemoryError, ClusterDownError, TryAgainError, Unreadable)
 """What a worker waits out: nothing was decided, and asking again is right."""
 
 _INSIDE = re.compile(r"(?<=: -)([A-Z]+) [^\n]*")
@@ -123,12 +136,26 @@ def script(name: str) -> Script:
     return _build(name, conf.PREFIX, length, history, kept, after, crashes, movable_clock)
 
 
-def run(connection: Any, name: str, *args: Any) -> Any:
+def run(connection: Any, name: str, *args: Any, instances: tuple[str, ...] = ()) -> Any:
     """Run ``lua/<name>.lua``; everything goes in ARGV.
 
-    ``NOSCRIPT`` (a restart, a failover, SCRIPT FLUSH) is answered with the full source once.
+    ``NOSCRIPT`` (a restart, a failover, SCRIPT FLUSH) is answered with the full source once. A key of ours that holds
+    something else is set aside and the call made again; ``instances``: those that it touches.
     Raises :class:`ScriptError` for an answer ``QO <CODE> <text>``, else redis-py's own errors.
     """
+    try:
+        return run_as_is(connection, name, *args)
+    except Unreadable as error:
+        from queueops.rdb import mending  # it runs scripts itself
+
+        error.instances += instances
+        if not mending.put_right(connection, error):
+            raise
+    return run_as_is(connection, name, *args)
+
+
+def run_as_is(connection: Any, name: str, *args: Any) -> Any:
+    """As :func:`run`, but nothing is set aside."""
     loaded = script(name)
     try:
         try:
@@ -153,4 +180,9 @@ def translate(error: ResponseError) -> Exception:
     if (inside[0] if inside else str(error)).startswith(_PASSING):
         return Unavailable(str(error))
     match = re.match(r"QO (\w+) ?(.*)", str(error))
-    return ScriptError(match.group(1), match.group(2)) if match else error
+    if match and match[1] == "UNREADABLE":
+        told = json.loads(match[2])
+        return Unreadable(told["why"], told.get("job", ""), told["instances"] or (), told["queues"])
+    if match:
+        return ScriptError(match[1], match[2])
+    return Unreadable(str(error)) if "WRONGTYPE" in str(error) else error

@@ -18,7 +18,7 @@ from queueops.middleware import Middleware, encode_claims, job_controls
 from queueops.middleware.registry import registry
 from queueops.rdb import doors
 from queueops.rdb.client import Server
-from queueops.rdb.scripts import SILENT
+from queueops.rdb.scripts import SILENT, Unreadable
 from queueops.rq.execution import CurrentExecution
 from queueops.rq.job import Job
 from queueops.rq.queue import Queue
@@ -66,8 +66,13 @@ class Claiming(Settling):
                     return None
                 self._wait(answer, left)
             except SILENT as error:
-                self.log.error("Worker %s: Redis does not answer: %s; again in %.1f s", self.name, error, pause)
+                if burst and isinstance(error, Unreadable):
+                    raise
+                self.log.error("Worker %s: no claim: %s; again in %.1f s", self.name, error, pause)
                 self.set_state(WorkerStatus.IDLE)
+                if self._stop_requested:
+                    # the signal came while it asked; what it may have got comes back when the lease ends
+                    raise StopRequested from error
                 time.sleep(pause)
                 pause = min(pause * 2, CONNECTION_WAIT[1])
 

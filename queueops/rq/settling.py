@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from redis.exceptions import ResponseError
 from rq.executions import Execution
 from rq.timeouts import JobTimeoutException
 from rq.utils import now
@@ -159,7 +160,7 @@ class Settling(BaseWorker):
         """Let RQ look at the dependents of jobs that have ended without success; the number of those jobs."""
         try:
             return sum(dependents.release(getattr(self.connection, "_connection", self.connection), self.serializer))
-        except SILENT as error:
+        except (*SILENT, ResponseError) as error:
             self.log.error("Worker %s: dependents are looked at later: %s", self.name, error)
             return 0
 

@@ -9,13 +9,14 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
+from redis.exceptions import ResponseError
 from rq import worker as rq_worker
 from rq.timeouts import HorseMonitorTimeoutException
 from rq.utils import now
 
-from queueops.rdb import doors
+from queueops.rdb import doors, mending
 from queueops.rdb.client import Server
-from queueops.rdb.scripts import SILENT
+from queueops.rdb.scripts import SILENT, Unreadable
 from queueops.rq.claiming import Claiming
 from queueops.rq.horse import CAN_WAIT, alarm, die_with_parent, ended_within, introduce_nothing
 from queueops.rq.settling import LeaseLost, SettleFailed
@@ -23,6 +24,8 @@ from queueops.rq.settling import LeaseLost, SettleFailed
 
 class Controlled(Claiming):
     """What both workers share, on top of one of RQ's. See DESIGN: the doors."""
+
+    last_cleaned_at: Any
 
     def bootstrap(self, *args: Any, **kwargs: Any) -> None:
         super().bootstrap(*args, **kwargs)
@@ -39,6 +42,7 @@ class Controlled(Claiming):
         """RQ's clean-up, after ours: a lease that ended while no worker ran brings its job back before RQ calls it
         abandoned.
         """
+        mending.mend(self.connection)
         names = tuple(queue.name for queue in self.queues)
         while doors.tick(Server(names[0], self.connection, names))[0]:
             pass
@@ -46,10 +50,14 @@ class Controlled(Claiming):
         super().clean_registries()
 
     def run_maintenance_tasks(self) -> None:
-        """As RQ's; while Redis is silent it is put off: the claim after it waits for Redis."""
+        """As RQ's; while Redis is silent it is put off: the claim after it waits for Redis. So is one that meets a key
+        of RQ that holds something else.
+        """
         try:
             super().run_maintenance_tasks()
-        except SILENT as error:
+        except (*SILENT, ResponseError) as error:
+            if isinstance(error, Unreadable) or not isinstance(error, SILENT):
+                self.last_cleaned_at = now()
             self.log.error("Worker %s: maintenance is put off: %s", self.name, error)
 
     def check_for_suspension(self, burst: bool) -> None:
@@ -172,6 +180,9 @@ class Worker(Controlled, rq_worker.Worker):
         except SILENT as error:
             self.log.error("Worker %s: cannot renew the lease of job %s: %s", self.name, job.id, error)
             self.renew_at = min(time.monotonic() + min(self.span / 10, 1.0), self.lease_until)
+            # a refusal may come before the alarm that was set for the end of the lease
+            if time.monotonic() >= self.lease_until:
+                self._stop_run(job, "cannot be renewed")
             return
         self.alive_at = time.monotonic()
         # from the time of the question: the answer may have been long on its way

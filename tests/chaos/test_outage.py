@@ -12,14 +12,15 @@ from tests.support import eventually
 
 def test_a_run_ends_with_its_lease_when_redis_is_away(town: Callable[..., Town]) -> None:
     here = town(fork=2)
-    job = here.enqueue(jobs.locked, "a", 4.0)
+    job = here.enqueue(jobs.locked, "a", 6.0)
     eventually(lambda: here.lines("start", job.id), what="the job has started")
     time.sleep(1.0)  # a renewal or two
     here.server.kill()
     killed = time.monotonic_ns()
     time.sleep(jobs.LEASE + 1)
     last = here.lines("alive", job.id)[-1].at
-    assert last < killed + (jobs.LEASE + 0.3) * 1e9, "the run went on after its lease"
+    # the job would go on for seconds more; the margin is for a machine that is busy
+    assert last < killed + (jobs.LEASE + 0.7) * 1e9, "the run went on after its lease"
     here.server.start()
     assert not here.drain(30)
     assert len(here.lines("end", job.id)) == 1

@@ -11,6 +11,7 @@ import rq
 from rq.rate_limit import RateLimit
 
 from queueops.monitor.duties import (
+    mend,
     mirror,
     pass_time,
     redis_config,
@@ -225,3 +226,11 @@ def test_c08_a_changelog_follows_its_cap_and_is_emptied_when_off(context: Contex
     settings.QUEUEOPS = {**settings.QUEUEOPS, "CHANGELOG_LENGTH": 0}
     trim.act(context)
     assert not context.connection.exists(keys.static("log"))
+
+
+def test_keys_of_another_type_are_set_aside(context: Context, keys: Keys) -> None:
+    assert mend.act(context) == {"set_aside": []}
+    for name in ("pump", "log", "monitor_state"):
+        context.connection.set(keys.static(name), "planted")
+    assert mend.act(context) == {"set_aside": [keys.static(name) for name in ("pump", "log", "monitor_state")]}
+    assert context.connection.get(keys.of("aside", keys.static("pump"))) == b"planted"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
 
-from queueops.rdb.scripts import ScriptError, Unavailable, translate
+from queueops.rdb.scripts import ScriptError, Unavailable, Unreadable, translate
 
 OLD = "Error running script (call to f_e57525): @user_script:123: @user_script: 123: -"
 
@@ -19,7 +19,9 @@ OLD = "Error running script (call to f_e57525): @user_script:123: @user_script: 
         ("MISCONF Redis is configured to save RDB snapshots", Unavailable),
         ("BUSY Redis is busy running a script.", Unavailable),
         ("QO SCHEMA_NEWER this Redis holds layout 9", ScriptError),
-        (OLD + "WRONGTYPE Operation against a key", ResponseError),
+        (OLD + "WRONGTYPE Operation against a key", Unreadable),
+        ("WRONGTYPE Operation against a key", Unreadable),
+        ('QO UNREADABLE {"why": "x", "instances": {}, "queues": ["a"]}', Unreadable),
         ("user_script:1: attempt to index a nil value", ResponseError),
     ],
 )

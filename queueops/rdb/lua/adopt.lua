@@ -23,76 +23,84 @@ local function undo()
   end_lease(token, record)
   redis.call('HINCRBY', key, F.attempts, -1)
 end
-local isolated = isolation_of(func, redis.call('HGET', key, F.error), claims)
-if isolated then
-  undo()
-  quarantine_job(id, queue, func, 'isolated', isolated)
-  return {'QUARANTINED'}
-end
-local pause = paused_function(func)
-if pause then
-  undo()
-  park(id, queue, func, pause_claim(func), since, pause['until'] > 0 and pause['until'] or nil, 'function paused')
-  return {'PARKED'}
-end
--- it did not pass the enqueue door: what would have happened there happens here
-local specs = uniques(ARGV[7])
-for _ = 1, 2 * #specs do
-  local spec, holder, waits = unique_conflict(specs, id)
-  if not spec or holder == id then break end
-  if (spec.c == 'replace' or spec.c == 'coalesce') and (waits or spec.l ~= 'ttl') then
-    local waiting = waits and holder or follower(spec.i)
-    if waiting then supersede(waiting, 'replaced by ' .. id) end
-    if not waits then
-      undo()
-      park(id, queue, func, {i = spec.i, t = spec.t, mw = 0}, since, nil, 'unique: waits for ' .. holder)
-      return {'PARKED'}
-    end
-  else
+local function decide()
+  local isolated = isolation_of(func, redis.call('HGET', key, F.error), claims)
+  if isolated then
     undo()
-    if spec.c == 'reject' then
-      quarantine_job(id, queue, func, 'duplicate', 'duplicate of ' .. holder)
-      return {'QUARANTINED'}
-    elseif spec.c ~= 'reschedule' then
-      skip(id, queue, func, {i = spec.i}, 'duplicate of ' .. holder)
-      return {'SKIPPED'}
-    elseif put_off(id, queue, func, spec.i, spec.d, since) then
-      return {'PARKED'}
-    end
-    quarantine_job(id, queue, func, 'duplicate', 'put off ' .. MOST_RESCHEDULES .. ' times: duplicate of ' .. holder)
+    quarantine_job(id, queue, func, 'isolated', isolated)
     return {'QUARANTINED'}
   end
+  local pause = paused_function(func)
+  if pause then
+    undo()
+    park(id, queue, func, pause_claim(func), since, pause['until'] > 0 and pause['until'] or nil, 'function paused')
+    return {'PARKED'}
+  end
+  -- it did not pass the enqueue door: what would have happened there happens here
+  local specs = uniques(ARGV[7])
+  for _ = 1, 2 * #specs do
+    local spec, holder, waits = unique_conflict(specs, id)
+    if not spec or holder == id then break end
+    if (spec.c == 'replace' or spec.c == 'coalesce') and (waits or spec.l ~= 'ttl') then
+      local waiting = waits and holder or follower(spec.i)
+      if waiting then supersede(waiting, 'replaced by ' .. id) end
+      if not waits then
+        undo()
+        park(id, queue, func, {i = spec.i, t = spec.t, mw = 0}, since, nil, 'unique: waits for ' .. holder)
+        return {'PARKED'}
+      end
+    else
+      undo()
+      if spec.c == 'reject' then
+        quarantine_job(id, queue, func, 'duplicate', 'duplicate of ' .. holder)
+        return {'QUARANTINED'}
+      elseif spec.c ~= 'reschedule' then
+        skip(id, queue, func, {i = spec.i}, 'duplicate of ' .. holder)
+        return {'SKIPPED'}
+      elseif put_off(id, queue, func, spec.i, spec.d, since) then
+        return {'PARKED'}
+      end
+      quarantine_job(id, queue, func, 'duplicate', 'put off ' .. MOST_RESCHEDULES .. ' times: duplicate of ' .. holder)
+      return {'QUARANTINED'}
+    end
+  end
+  take_uniques(specs, id, NOW)
+  local verdict, claim, due = 'woke', nil, nil
+  for _ = 1, 10 do
+    if verdict ~= 'woke' then break end
+    verdict, claim, due = refusal(id, since, claims)
+  end
+  if verdict == 'ok' then
+    if not simple then record.span = span_of(claims, span) end
+    local ends = NOW + record.span
+    record.holds, record['function'], record.adopting = hold(token, id, claims, ends, fields), func, 0
+    record.uniques = specs
+    redis.call('HSET', K.leases, token, lease_text(record))
+    unique_start(specs, id)
+    redis.call('ZADD', K.lease_ends, int(ends), token)
+    begin(queue, func, since, fields)
+    return {'TAKEN'}
+  end
+  undo()
+  if claim and claim.o == 'drop' then
+    skip(id, queue, func, claim)
+    return {'SKIPPED'}
+  end
+  if claim and (claim.o == 'reject' or claim.o == 'reschedule' and not put_off(id, queue, func, claim.i, claim.ra, since)) then
+    quarantine_job(id, queue, func, 'duplicate', 'the same is running: ' .. string.gsub(claim.i, SEP, ' '))
+    return {'QUARANTINED'}
+  end
+  if claim and claim.o == 'reschedule' then return {'PARKED'} end
+  if claim and claim.mw > 0 and NOW - since >= claim.mw then
+    quarantine_job(id, queue, func, 'waited', 'waited too long for ' .. string.gsub(claim.i, SEP, ' '))
+    return {'QUARANTINED'}
+  end
+  park(id, queue, func, claim or claims[1], since, due)
+  return {'PARKED'}
 end
-take_uniques(specs, id, NOW)
-local verdict, claim, due = 'woke', nil, nil
-for _ = 1, 10 do
-  if verdict ~= 'woke' then break end
-  verdict, claim, due = refusal(id, since, claims)
-end
-if verdict == 'ok' then
-  if not simple then record.span = span_of(claims, span) end
-  local ends = NOW + record.span
-  record.holds, record['function'], record.adopting = hold(token, id, claims, ends, fields), func, 0
-  record.uniques = specs
-  redis.call('HSET', K.leases, token, lease_text(record))
-  unique_start(specs, id)
-  redis.call('ZADD', K.lease_ends, int(ends), token)
-  begin(queue, func, since, fields)
-  return {'TAKEN'}
-end
-undo()
-if claim and claim.o == 'drop' then
-  skip(id, queue, func, claim)
-  return {'SKIPPED'}
-end
-if claim and (claim.o == 'reject' or claim.o == 'reschedule' and not put_off(id, queue, func, claim.i, claim.ra, since)) then
-  quarantine_job(id, queue, func, 'duplicate', 'the same is running: ' .. string.gsub(claim.i, SEP, ' '))
-  return {'QUARANTINED'}
-end
-if claim and claim.o == 'reschedule' then return {'PARKED'} end
-if claim and claim.mw > 0 and NOW - since >= claim.mw then
-  quarantine_job(id, queue, func, 'waited', 'waited too long for ' .. string.gsub(claim.i, SEP, ' '))
-  return {'QUARANTINED'}
-end
-park(id, queue, func, claim or claims[1], since, due)
-return {'PARKED'}
+local ok, answer = attempt(decide)
+if ok then return answer end
+local touched = {}
+for _, claim in ipairs(claims) do touched[#touched + 1] = claim.i end
+abort(id, queue, token, touched)
+return problem_reply({queue})

@@ -11,7 +11,7 @@ local worker, token, previous, queues = ARGV[1], ARGV[2], ARGV[3], cjson.decode(
 local span, simple, idle, worker_ttl, iso, seconds = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7] == '1', ARGV[8], ARGV[9], ARGV[10]
 
 local gate = redis.call('MGET', K.epoch, K.schema, K.rq_suspended)
-if gate[2] and tonumber(gate[2]) > tonumber(C.schema) then
+if gate[2] and num(gate[2], 0) > tonumber(C.schema) then
   return redis.error_reply('QO SCHEMA_NEWER this Redis holds layout ' .. gate[2] .. '; upgrade queueops here')
 end
 if not gate[1] then return {'MIRROR_MISSING'} end
@@ -21,6 +21,12 @@ local function alive(state)
   redis.call('HSET', worker_key, 'last_heartbeat', iso, 'state', state)
   redis.call('EXPIRE', worker_key, worker_ttl)
   redis.call('ZADD', K.workers, int(NOW), worker)
+end
+
+-- has_work(queue): is something on its list, as far as that can be read?
+local function has_work(queue)
+  local n = not paused_queue(queue) and redis.pcall('LLEN', K.rq_queue .. queue)
+  return type(n) == 'number' and n > 0
 end
 
 local function answer(id, queue, adopt, again)
@@ -37,7 +43,7 @@ if record then
 end
 if previous ~= '' then
   local left = lease_of(previous)
-  if left then crash(previous, left, 'process ended without a word') end
+  if left then lapse(previous, left, 'process ended without a word') end
 end
 unidle(worker)
 if gate[3] then
@@ -50,7 +56,7 @@ if redis.call('HEXISTS', K.quiet, worker) == 1 then
   alive('idle')
   if redis.call('GET', K.keeper) == worker then redis.call('DEL', K.keeper) end
   for _, queue in ipairs(queues) do
-    if not paused_queue(queue) and redis.call('LLEN', K.rq_queue .. queue) > 0 and ring(queue) then break end
+    if has_work(queue) and ring(queue) then break end
   end
   return {'QUIET'}
 end
@@ -170,29 +176,43 @@ local function consider(queue, id)
   return 'started'
 end
 
-for _, queue in ipairs(queues) do begin_serving(queue) end
+-- touched_by(id): the instances that a job asks for
+local function touched_by(id)
+  local got, found = redis.call('HMGET', K.rq_job .. id, F.claims, F.uniques), {}
+  for _, raw in ipairs(got) do
+    for _, claim in ipairs(decoded(raw) or {}) do found[#found + 1] = type(claim) == 'table' and claim.i or nil end
+  end
+  return found
+end
+
+for _, queue in ipairs(queues) do attempt(begin_serving, queue) end
 end_due_leases(20)
 run_pump(20)
 for _, queue in ipairs(queues) do
   if not paused_queue(queue) then
-    move_due(queue, iso, 20)
-    recheck_parked(queue, 20)
+    attempt(move_due, queue, iso, 20)
+    attempt(recheck_parked, queue, 20)
   end
 end
 
-local budget, at = 200, 1
+local budget, at, unreadable = 200, 1, {}
 while at <= #queues and budget > 0 do
   local queue = queues[at]
-  local id = not paused_queue(queue) and redis.call('LINDEX', K.rq_queue .. queue, 0)
-  if not id then
+  local id = not unreadable[queue] and not paused_queue(queue) and redis.pcall('LINDEX', K.rq_queue .. queue, 0)
+  if type(id) ~= 'string' then
+    if type(id) == 'table' then PROBLEM = PROBLEM or {why = id.err, instances = {}} end
     at = at + 1
   else
     budget = budget - 1
-    local done = consider(queue, id)
-    if done == 'started' then
+    local ok, done = attempt(consider, queue, id)
+    if not ok then
+      -- its queue waits until it is put right; the others do not
+      abort(id, queue, token, touched_by(id))
+      unreadable[queue], PROBLEM.job = true, PROBLEM.job or id
+    elseif done == 'started' then
       if redis.call('GET', K.keeper) == worker then redis.call('DEL', K.keeper) end
       for _, other in ipairs(queues) do
-        if not paused_queue(other) and redis.call('LLEN', K.rq_queue .. other) > 0 and ring(other) then break end
+        if has_work(other) and ring(other) then break end
       end
       return answer(id, queue, adopt_flag, 0)
     elseif done == 'look' then
@@ -201,6 +221,10 @@ while at <= #queues and budget > 0 do
   end
 end
 
+if PROBLEM then
+  alive('idle')
+  return problem_reply(queues)
+end
 -- nothing to run: wait for the bell; one idle worker, the keeper, only until the next due time
 local parked, wait, parents = 0, -1, 0
 for _, queue in ipairs(queues) do parked = parked + redis.call('ZCARD', K.parked .. queue) end

@@ -8,6 +8,7 @@
 --       | {'COALESCED', id of the waiting job that has its arguments now} | {'WAITS', id of the holder}
 -- Events: (counted) accepted, duplicate, rejected, superseded; job.duplicate, .superseded, .parked, .quarantined; unique.*
 --- include time
+--- include guard
 --- include log
 --- include count
 --- include bell
@@ -41,7 +42,9 @@ local function due_at()
   if string.sub(due, 1, 1) == '+' then due = string.format('%.6f', NOW / 1000000 + tonumber(due)) end
   return tonumber(due) * 1000000
 end
+local saved = false
 local function save()
+  saved = true
   if old[1] then
     local origin = old[3] or queue
     redis.call('ZREM', K.rq_failed .. origin, id)
@@ -80,10 +83,18 @@ local function accept()
   ring(queue)
   return {'OK', length}
 end
-if specs == '' then
+-- in_whole(f): what f answers; when it fails half way nothing is left behind, so that the call can be repeated
+local function in_whole(f)
+  local ok, answer = attempt(f)
+  if ok then return answer end
+  if saved then redis.call('DEL', key) end
+  return problem_reply({queue})
+end
+local function plainly()
   save()
   return accept()
 end
+if specs == '' then return in_whole(plainly) end
 
 --- include record
 --- include slots
@@ -127,41 +138,44 @@ local function coalesce(target)
   note_fresh(specs, 'accepted')
   return {'COALESCED', target}
 end
-for _ = 1, 2 * #specs do
-  local spec, holder, waits = unique_conflict(specs, id)
-  if not spec then break end
-  local c = spec.c
-  if mode == 'sync' and c ~= 'reject' then c = 'log' end
-  if c == 'reject' then
-    save()
-    quarantine_job(id, queue, func, 'duplicate', 'duplicate of ' .. holder, nil, 'rejected')
-    return {'REJECTED', holder}
-  elseif holder == id or spec.l == 'ttl' and not waits and (c == 'replace' or c == 'coalesce') then
-    return duplicate(spec, holder) -- the work was done already: nothing is left to replace
-  elseif c == 'replace' then
-    local waiting = waits and holder or follower(spec.i)
-    if waiting then supersede(waiting, 'replaced by ' .. id) end
-    if not waits then
+local function uniquely()
+  for _ = 1, 2 * #specs do
+    local spec, holder, waits = unique_conflict(specs, id)
+    if not spec then break end
+    local c = spec.c
+    if mode == 'sync' and c ~= 'reject' then c = 'log' end
+    if c == 'reject' then
+      save()
+      quarantine_job(id, queue, func, 'duplicate', 'duplicate of ' .. holder, nil, 'rejected')
+      return {'REJECTED', holder}
+    elseif holder == id or spec.l == 'ttl' and not waits and (c == 'replace' or c == 'coalesce') then
+      return duplicate(spec, holder) -- the work was done already: nothing is left to replace
+    elseif c == 'replace' then
+      local waiting = waits and holder or follower(spec.i)
+      if waiting then supersede(waiting, 'replaced by ' .. id) end
+      if not waits then
+        note_fresh(specs, 'accepted')
+        return wait_for(spec, holder)
+      end
+    elseif c == 'coalesce' then
+      local waiting = waits and holder or follower(spec.i)
+      if waiting then return coalesce(waiting) end
       note_fresh(specs, 'accepted')
       return wait_for(spec, holder)
+    elseif c == 'reschedule' then
+      save()
+      if mode == 'schedule' or mode == 'reserve' then return accept() end
+      count(queue, func, 'accepted')
+      note_fresh(specs, 'accepted')
+      put_off(id, queue, func, spec.i, spec.d, NOW)
+      return {'WAITS', holder}
+    else
+      return duplicate(spec, holder)
     end
-  elseif c == 'coalesce' then
-    local waiting = waits and holder or follower(spec.i)
-    if waiting then return coalesce(waiting) end
-    note_fresh(specs, 'accepted')
-    return wait_for(spec, holder)
-  elseif c == 'reschedule' then
-    save()
-    if mode == 'schedule' or mode == 'reserve' then return accept() end
-    count(queue, func, 'accepted')
-    note_fresh(specs, 'accepted')
-    put_off(id, queue, func, spec.i, spec.d, NOW)
-    return {'WAITS', holder}
-  else
-    return duplicate(spec, holder)
   end
+  save()
+  take_uniques(specs, id, due_at())
+  note_fresh(specs, 'accepted')
+  return accept()
 end
-save()
-take_uniques(specs, id, due_at())
-note_fresh(specs, 'accepted')
-return accept()
+return in_whole(uniquely)

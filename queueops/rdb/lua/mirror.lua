@@ -2,12 +2,13 @@
 -- ARGV: epoch, schema, paused (JSON object field -> JSON text), isolated, overrides
 -- Returns number of fields
 --- include time
+--- include record
 local schema = redis.call('GET', K.schema)
-if schema and tonumber(schema) > tonumber(ARGV[2]) then
+if schema and num(schema, 0) > tonumber(ARGV[2]) then
   return redis.error_reply('QO SCHEMA_NEWER this Redis holds layout ' .. schema .. '; upgrade queueops here')
 end
 -- somebody was faster; what this caller read from SQL may be older than what is in force by now
-if redis.call('EXISTS', K.epoch) == 1 then return 0 end
+if redis.call('GET', K.epoch) then return 0 end
 local written = 0
 for i, key in ipairs({K.paused, K.isolated, K.overrides}) do
   redis.call('DEL', key)

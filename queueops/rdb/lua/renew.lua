@@ -10,7 +10,7 @@ if not record then return {'LOST'} end
 local ends = tonumber(redis.call('ZSCORE', K.lease_ends, token) or 0)
 if ends <= NOW then
   log('lease.expired', {job = record.job, f = record['function'], q = record.queue, w = record.worker, t = string.sub(token, 1, 8)})
-  crash(token, record, 'lease ended')
+  lapse(token, record, 'lease ended')
   return {'LOST'}
 end
 ends = math.max(ends, NOW + record.span)
@@ -36,12 +36,12 @@ if #held < #record.holds then
   redis.call('HSET', K.leases, token, lease_text(record))
 end
 local execution, wip, ms = record.job .. ':' .. token, int(math.floor(ends / 1000000) + 60), math.ceil((ends - NOW) / 1000)
-redis.call('ZADD', K.rq_wip .. record.queue, 'XX', wip, execution)
+redis.pcall('ZADD', K.rq_wip .. record.queue, 'XX', wip, execution)
 if redis.call('EXISTS', K.rq_execution .. execution) == 1 then
   redis.call('HSET', K.rq_execution .. execution, 'last_heartbeat', ARGV[4])
   redis.call('PEXPIRE', K.rq_execution .. execution, ms + 60000)
 end
-redis.call('ZADD', K.rq_executions .. record.job, 'XX', wip, token)
+redis.pcall('ZADD', K.rq_executions .. record.job, 'XX', wip, token)
 redis.call('PEXPIRE', K.rq_executions .. record.job, ms + 120000)
 redis.call('PEXPIRE', K.rq_worker .. record.worker .. ':executions', ms + 120000)
 if redis.call('EXISTS', K.rq_job .. record.job) == 1 then redis.call('HSET', K.rq_job .. record.job, 'last_heartbeat', ARGV[3]) end

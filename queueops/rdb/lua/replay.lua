@@ -68,6 +68,7 @@ for field, value in pairs(fresh) do
   flat[#flat + 1] = value
 end
 for i = 1, #flat, 1000 do redis.call('HSET', new_key, unpack(flat, i, math.min(i + 999, #flat))) end
+redis.call('RPUSH', K.rq_queue .. queue, new)
 local ttl = tonumber(fresh.ttl)
 if ttl and ttl > 0 then
   redis.call('PEXPIRE', new_key, ttl * 1000)
@@ -100,7 +101,6 @@ redis.call('EXPIRE', K.rq_results .. id, DAY)
 redis.call('SADD', K.rq_queues, K.rq_queue .. queue)
 redis.call('ZADD', K.queues, int(NOW), queue)
 redis.call('ZADD', K.waiting .. queue, int(NOW), new)
-redis.call('RPUSH', K.rq_queue .. queue, new)
 for _, spec in ipairs(specs) do redis.call('ZREM', K.holders .. spec.i, id) end
 take_uniques(specs, new, NOW)
 note_fresh(specs, 'accepted')

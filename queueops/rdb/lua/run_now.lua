@@ -27,10 +27,10 @@ end
 redis.call('ZREM', K.rq_scheduled .. queue, id)
 redis.call('HSET', key, 'status', 'queued', 'enqueued_at', iso, F.since, int(NOW), F.call, call)
 if not got[8] then redis.call('PERSIST', key) end
+redis.call(got[7] == '1' and 'LPUSH' or 'RPUSH', K.rq_queue .. queue, id)
 redis.call('SADD', K.rq_queues, K.rq_queue .. queue)
 redis.call('ZADD', K.queues, int(NOW), queue)
 redis.call('ZADD', K.waiting .. queue, int(NOW), id)
-redis.call(got[7] == '1' and 'LPUSH' or 'RPUSH', K.rq_queue .. queue, id)
 log('job.run_now', {job = id, f = func, q = queue, by = by, why = why})
 ring(queue)
 return {'done', '', queue}

@@ -23,7 +23,7 @@ local id, queue, func, key = record.job, record.queue, record['function'], K.rq_
 if tonumber(redis.call('ZSCORE', K.lease_ends, token) or 0) <= NOW then
   local got = redis.call('HMGET', key, 'status', 'worker_name')
   if taken_over(got[1], got[2], record) then
-    crash(token, record, 'lease ended')
+    lapse(token, record, 'lease ended')
     log('lease.lost', {t = string.sub(token, 1, 8), job = id, f = func, why = 'finished after RQ called it abandoned'})
     return {'LOST'}
   end
@@ -65,83 +65,90 @@ local function waits_again()
 end
 
 if outcome == 'crashed' then
-  local recorded = crash(token, record, options.reason)
+  local recorded = lapse(token, record, options.reason)
+  if PROBLEM then return problem_reply({queue}) end
   told(recorded)
   return {'OK', recorded, recorded == 'quarantined' and has_dependents or 0}
 end
-begin_late(token, record)
-local specs = record.uniques or {}
-if outcome == 'put_back' then reserve(record) end
-end_lease(token, record)
-if outcome == 'completed' then
-  count(queue, func, 'completed')
-  observe(queue, func, 'r', NOW - record.started)
-  log('job.completed', fields)
-  note_fresh(specs, 'completed')
-  if options.repeats == 1 and redis.call('EXISTS', key) == 1 then
-    count(queue, func, 'accepted')
-    forget_error()
-    waits_again()
-    note_fresh(specs, 'accepted')
-    unique_again(specs, id)
-  else
-    unique_end(specs, id, true)
-  end
-elseif outcome == 'retried' or outcome == 'failed' then
-  count(queue, func, 'failed_attempt')
-  observe(queue, func, 'r', NOW - record.started)
-  local there = redis.call('EXISTS', key) == 1
-  for _, claim in ipairs(options.breakers or {}) do
-    local ends = charge_breaker(claim, token)
-    if ends then
-      log('breaker.opened', {c = claim.i, job = id, f = func, q = queue, why = 'for ' .. math.ceil((ends - NOW) / 1000000) .. ' s: ' .. (options.error or '')})
-    end
-  end
-  if there then
-    redis.call('HINCRBY', key, F.failures, 1)
-    if options.fingerprint then redis.call('HSET', key, F.error, options.fingerprint, F.error_line, options.error or '') end
-  end
-  if outcome == 'retried' then
-    count(queue, func, 'retried')
-    log('job.retried', fields)
-    if there then
+local function finish()
+  begin_late(token, record)
+  local specs = record.uniques or {}
+  if outcome == 'put_back' then reserve(record) end
+  end_lease(token, record)
+  if outcome == 'completed' then
+    count(queue, func, 'completed')
+    observe(queue, func, 'r', NOW - record.started)
+    log('job.completed', fields)
+    note_fresh(specs, 'completed')
+    if options.repeats == 1 and redis.call('EXISTS', key) == 1 then
+      count(queue, func, 'accepted')
+      forget_error()
       waits_again()
+      note_fresh(specs, 'accepted')
       unique_again(specs, id)
-    end
-  else
-    local policy = policy_of(redis.call('HGET', key, F.policy))
-    local attempts = tonumber(redis.call('HGET', key, F.attempts)) or 1
-    if there and options.stopped ~= 1 and (attempts >= policy.after or options.quarantine == 1) then
-      outcome = 'quarantined'
-      quarantine_job(id, queue, func, options.kind or 'failed',
-        options.quarantine == 1 and options.reason or ('failed after ' .. attempts .. ' attempts'), options.error)
     else
-      if there then redis.call('HDEL', key, F.since) end
-      count(queue, func, 'failed')
-      log('job.failed', fields)
       unique_end(specs, id, true)
     end
+  elseif outcome == 'retried' or outcome == 'failed' then
+    count(queue, func, 'failed_attempt')
+    observe(queue, func, 'r', NOW - record.started)
+    local there = redis.call('EXISTS', key) == 1
+    for _, claim in ipairs(options.breakers or {}) do
+      local ends = charge_breaker(claim, token)
+      if ends then
+        log('breaker.opened', {c = claim.i, job = id, f = func, q = queue, why = 'for ' .. math.ceil((ends - NOW) / 1000000) .. ' s: ' .. (options.error or '')})
+      end
+    end
+    if there then
+      redis.call('HINCRBY', key, F.failures, 1)
+      if options.fingerprint then redis.call('HSET', key, F.error, options.fingerprint, F.error_line, options.error or '') end
+    end
+    if outcome == 'retried' then
+      count(queue, func, 'retried')
+      log('job.retried', fields)
+      if there then
+        waits_again()
+        unique_again(specs, id)
+      end
+    else
+      local policy = policy_of(redis.call('HGET', key, F.policy))
+      local attempts = tonumber(redis.call('HGET', key, F.attempts)) or 1
+      if there and options.stopped ~= 1 and (attempts >= policy.after or options.quarantine == 1) then
+        outcome = 'quarantined'
+        quarantine_job(id, queue, func, options.kind or 'failed',
+          options.quarantine == 1 and options.reason or ('failed after ' .. attempts .. ' attempts'), options.error)
+      else
+        if there then redis.call('HDEL', key, F.since) end
+        count(queue, func, 'failed')
+        log('job.failed', fields)
+        unique_end(specs, id, true)
+      end
+    end
+  elseif outcome == 'put_back' then
+    put_back(id, queue, func, options.reason, specs)
+  elseif outcome == 'postponed' then
+    redis.call('HINCRBY', key, F.attempts, -1)
+    redis.call('PERSIST', key)
+    redis.call('HSET', key, 'status', 'scheduled', F.parked, '')
+    redis.call('ZADD', K.rq_scheduled .. queue, int(math.floor(NOW / 1000000) + 3600), id)
+    redis.call('ZADD', K.parked .. queue, int(NOW + options.seconds * 1000000), id)
+    redis.call('ZADD', K.waiting .. queue, redis.call('HGET', key, F.since) or int(NOW), id)
+    count(queue, func, 'put_back')
+    unique_again(specs, id)
+    log('job.postponed', fields)
+  elseif outcome == 'discarded' then
+    redis.call('HSET', key, 'status', 'canceled')
+    redis.call('EXPIRE', key, 500)
+    count(queue, func, 'discarded')
+    log('job.discarded', fields)
+    unique_end(specs, id, true)
   end
-elseif outcome == 'put_back' then
-  put_back(id, queue, func, options.reason, specs)
-elseif outcome == 'postponed' then
-  redis.call('HINCRBY', key, F.attempts, -1)
-  redis.call('PERSIST', key)
-  redis.call('HSET', key, 'status', 'scheduled', F.parked, '')
-  redis.call('ZADD', K.rq_scheduled .. queue, int(math.floor(NOW / 1000000) + 3600), id)
-  redis.call('ZADD', K.parked .. queue, int(NOW + options.seconds * 1000000), id)
-  redis.call('ZADD', K.waiting .. queue, redis.call('HGET', key, F.since) or int(NOW), id)
-  count(queue, func, 'put_back')
-  unique_again(specs, id)
-  log('job.postponed', fields)
-elseif outcome == 'discarded' then
-  redis.call('HSET', key, 'status', 'canceled')
-  redis.call('EXPIRE', key, 500)
-  count(queue, func, 'discarded')
-  log('job.discarded', fields)
-  unique_end(specs, id, true)
+  -- the worker looks at them next; if it dies before that, the monitor does
+  if has_dependents == 1 and outcome == 'failed' then redis.call('SADD', K.parents, id) end
+  if outcome ~= 'completed' or options.repeats == 1 then told(outcome) end
 end
--- the worker looks at them next; if it dies before that, the monitor does
-if has_dependents == 1 and outcome == 'failed' then redis.call('SADD', K.parents, id) end
-if outcome ~= 'completed' or options.repeats == 1 then told(outcome) end
+if not attempt(finish) then
+  abort(id, queue, token, held_by(record))
+  return problem_reply({queue})
+end
 return {'OK', outcome, has_dependents}

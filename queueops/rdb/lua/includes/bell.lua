@@ -8,7 +8,7 @@ local function unidle(worker)
   for _, queue in ipairs(decoded(raw) or {}) do redis.call('ZREM', K.idle .. queue, worker) end
   redis.call('HDEL', K.worker_queues, worker)
 end
-local function ring(queue)
+local function ring_one(queue)
   for _ = 1, 10 do
     local head = redis.call('ZRANGE', K.idle .. queue, 0, 0, 'WITHSCORES')
     if not head[1] then return false end
@@ -21,4 +21,9 @@ local function ring(queue)
     end
   end
   return false
+end
+-- a bell that cannot be rung stops no door: an idle worker looks again by itself
+local function ring(queue)
+  local ok, rung = pcall(ring_one, queue)
+  return ok and rung
 end

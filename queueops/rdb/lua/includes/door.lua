@@ -1,4 +1,5 @@
 --- include time
+--- include guard
 --- include record
 --- include log
 --- include count

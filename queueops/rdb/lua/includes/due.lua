@@ -5,7 +5,7 @@ local function end_due_leases(most)
     local record = lease_of(token)
     if record then
       log('lease.expired', {job = record.job, f = record['function'], q = record.queue, w = record.worker, t = string.sub(token, 1, 8)})
-      crash(token, record, 'lease ended')
+      lapse(token, record, 'lease ended')
     else
       redis.call('ZREM', K.lease_ends, token)
     end
@@ -19,9 +19,9 @@ local function run_pump(most)
     redis.call('ZREM', K.pump, instance)
     if string.sub(instance, 1, 2) == 'P:' then
       local func = string.sub(instance, 3, -2)
-      if not paused_function(func) then let_in(func, 50) end
-    else
-      tidy(instance)
+      if not paused_function(func) and not attempt(let_in, func, 50) then blame({instance}) end
+    elseif not attempt(tidy, instance) then
+      blame({instance})
     end
   end
   return #due
@@ -37,16 +37,17 @@ local function move_due(queue, iso, most)
     local got = redis.call('HMGET', key, F.parked, 'rate_limit_key', 'enqueue_at_front', 'ttl', 'status', F.func)
     if got[1] then
       redis.call('ZADD', K.rq_scheduled .. queue, int(now_s + 3600), id)
+      redis.call('ZADD', K.parked .. queue, 'NX', int(NOW), id) -- where our index has lost it
     elseif not got[5] then
       redis.call('ZREM', K.rq_scheduled .. queue, id)
       gone(id, queue, got[6] or '')
     elseif not got[2] then
-      redis.call('ZREM', K.rq_scheduled .. queue, id)
       local since = math.min(tonumber(due[i + 1]) * 1000000, NOW)
       redis.call('HSET', key, 'status', 'queued', 'enqueued_at', iso, F.since, int(since))
       if not got[4] then redis.call('PERSIST', key) end
-      redis.call('ZADD', K.waiting .. queue, int(since), id)
       redis.call(got[3] == '1' and 'LPUSH' or 'RPUSH', K.rq_queue .. queue, id)
+      redis.call('ZREM', K.rq_scheduled .. queue, id)
+      redis.call('ZADD', K.waiting .. queue, int(since), id)
       ring(queue)
       moved = moved + 1
     end
@@ -80,6 +81,7 @@ local function recheck_parked(queue, most)
         local again = NOW + RECHECK
         if longest > 0 then again = math.min(again, since + longest) end
         redis.call('ZADD', K.parked .. queue, int(again), id)
+        redis.call('ZADD', K.line .. instance, 'NX', int(since), id) -- where its line has lost it
         pump_at(instance, NOW)
       end
     end

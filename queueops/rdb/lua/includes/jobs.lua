@@ -82,9 +82,9 @@ local function end_lease(token, record)
   if redis.call('HGET', K.running, record.job) == token then redis.call('HDEL', K.running, record.job) end
   local execution = record.job .. ':' .. token
   redis.call('DEL', K.rq_execution .. execution)
-  redis.call('ZREM', K.rq_wip .. record.queue, execution)
-  redis.call('ZREM', K.rq_executions .. record.job, token)
-  redis.call('SREM', K.rq_worker .. record.worker .. ':executions', execution)
+  redis.pcall('ZREM', K.rq_wip .. record.queue, execution)
+  redis.pcall('ZREM', K.rq_executions .. record.job, token)
+  redis.pcall('SREM', K.rq_worker .. record.worker .. ':executions', execution)
   release(record.holds, token, {job = record.job, f = record['function'], q = record.queue, w = record.worker})
   local again = redis.call('HGET', K.again, record.job)
   if again then
@@ -130,6 +130,31 @@ end
 local function taken_over(status, worker, record)
   if status == 'started' then return record.worker ~= '' and worker ~= record.worker end
   return status == 'queued' or status == 'scheduled' or status == 'failed'
+end
+
+-- abort(id, queue, token, instances): after a failure half way: no lease, no hold, and an open job stands on its queue
+local ENDED = {finished = 1, failed = 1, canceled = 1, stopped = 1}
+local function abort(id, queue, token, instances)
+  local key, list = K.rq_job .. id, K.rq_queue .. queue
+  blame(instances)
+  redis.pcall('HDEL', K.leases, token)
+  redis.pcall('ZREM', K.lease_ends, token)
+  if redis.pcall('HGET', K.running, id) == token then redis.pcall('HDEL', K.running, id) end
+  for _, instance in ipairs(instances) do
+    pcall(slot_remove, K.holders, K.holder_weights, instance, token)
+    pcall(pump_at, instance, NOW)
+  end
+  local status = redis.pcall('HGET', key, 'status')
+  if type(status) ~= 'string' or ENDED[status] or redis.call('HSTRLEN', key, 'data') == 0 then return end
+  if redis.pcall('LINDEX', list, 0) == id then return end
+  redis.call('HSET', key, 'status', 'queued')
+  redis.call('PERSIST', key)
+  redis.pcall('LPUSH', list, id)
+end
+local function held_by(record)
+  local found = {}
+  for _, hold in ipairs(record.holds) do found[#found + 1] = hold[1] end
+  return found
 end
 
 -- crash(token, record, why) -> 'crashed' | 'quarantined': the process is gone without a word. RQ's own record decides if
@@ -187,4 +212,11 @@ local function crash(token, record, why)
     count(queue, func, 'retried')
   end
   return 'crashed'
+end
+
+-- lapse(token, record, why) -> as crash: one lease that cannot be ended in good order keeps no other from ending
+local function lapse(token, record, why)
+  local ok, outcome = attempt(crash, token, record, why)
+  if not ok then abort(record.job, record.queue, token, held_by(record)) end
+  return ok and outcome or 'crashed'
 end

@@ -79,8 +79,9 @@ local function to_front(id, queue)
 end
 
 local function woken(id, queue, func, instance)
-  unpark(id, queue, instance)
+  -- first onto the list: what fails after it loses nobody
   to_front(id, queue)
+  unpark(id, queue, instance)
   count(queue, func, 'woken')
   log('job.woken', {job = id, f = func, q = queue, c = instance})
 end
@@ -88,7 +89,8 @@ end
 local function served(queue)
   local at = redis.call('HGET', K.served, queue)
   -- later than now: the clock stepped back, and all that is due is to be looked at anew
-  return at and NOW - tonumber(at) < 30000000 and tonumber(at) <= NOW + 1000000
+  at = num(at)
+  return at and NOW - at < 30000000 and at <= NOW + 1000000
 end
 
 
@@ -268,10 +270,10 @@ local function let_in(func, most)
         pump_at(instance, NOW + 1000000)
         return let
       end
-      unpark(id, queue, instance)
       redis.call('HSET', K.rq_job .. id, 'status', 'queued')
       if before then redis.call('LINSERT', K.rq_queue .. queue, 'BEFORE', before, id)
       else redis.call('RPUSH', K.rq_queue .. queue, id) end
+      unpark(id, queue, instance)
       ring(queue)
       count(queue, func, 'woken')
       log('job.woken', {job = id, f = func, q = queue, c = instance})

@@ -1,6 +1,6 @@
 -- log(event, fields): one line of the changelog, and of the history of the control instance in fields.c, which a busier
 -- one cannot push out. A length of 0 switches either off. A long changelog is capped in whole nodes of 100 entries: to
--- cut exactly one entry for each new one costs half as much again.
+-- cut exactly one entry for each new one costs half as much again. Somebody else's key of that name stops no door.
 local CAP = C.log_length >= 1000 and '~' or '='
 local function log(event, fields)
   local instance = C.history_length > 0 and fields.c ~= '' and fields.c
@@ -12,10 +12,9 @@ local function log(event, fields)
       args[#args + 1] = tostring(value)
     end
   end
-  if C.log_length > 0 then redis.call('XADD', unpack(args)) end
+  if C.log_length > 0 then redis.pcall('XADD', unpack(args)) end
   if instance then
     args[1], args[3], args[4] = K.history .. instance, '=', C.history_length
-    -- somebody else's key of that name must not stop a door half way
     redis.pcall('XADD', unpack(args))
     redis.call('PEXPIRE', args[1], C.history_ms)
   end

@@ -65,11 +65,12 @@ local function start(s)
   redis.call('HSET', K.rq_execution .. execution, 'id', s.token, 'job_id', s.id, 'created_at', s.seconds,
     'last_heartbeat', s.seconds, 'worker_name', s.worker)
   redis.call('PEXPIRE', K.rq_execution .. execution, math.ceil(s.span / 1000) + 60000)
-  redis.call('ZADD', K.rq_executions .. s.id, wip, s.token)
+  -- what RQ only shows stops no start
+  redis.pcall('ZADD', K.rq_executions .. s.id, wip, s.token)
   redis.call('PEXPIRE', K.rq_executions .. s.id, math.ceil(s.span / 1000) + 120000)
   redis.call('ZADD', K.rq_wip .. s.queue, wip, execution)
   if s.worker ~= '' then
-    redis.call('SADD', K.rq_worker .. s.worker .. ':executions', execution)
+    redis.pcall('SADD', K.rq_worker .. s.worker .. ':executions', execution)
     redis.call('PEXPIRE', K.rq_worker .. s.worker .. ':executions', math.ceil(s.span / 1000) + 120000)
   end
   if s.uniques then unique_start(s.uniques, s.id) end
