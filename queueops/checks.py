@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any
 
 from django.apps import apps
@@ -16,6 +18,7 @@ from django.template import TemplateDoesNotExist, TemplateSyntaxError
 from django.template.loader import get_template
 from django.urls import NoReverseMatch, Resolver404, resolve, reverse
 from django.utils.module_loading import import_string
+from redis.connection import parse_url
 
 from queueops.conf import conf
 
@@ -33,6 +36,7 @@ URLS = {
     "admin:index": 'path("admin/", admin.site.urls)',
 }
 """Addresses that the pages lead to, and the line of ``urls.py`` that makes each."""
+SCHEMES = ("redis://", "rediss://", "unix://")
 PROCESSORS = ("request", "i18n")
 
 
@@ -93,14 +97,24 @@ def check_queues(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 def _addresses_of_redis(queues: dict[str, Any]) -> list[CheckMessage]:
+    """Every address can be read. What cannot is told without its text: a password may be in it."""
     found: list[CheckMessage] = []
     for name, options in queues.items():
         url = options.get("URL") if isinstance(options, dict) else None
-        if url and not str(url).startswith(("redis://", "rediss://", "unix://")):
-            scheme = str(url).partition(":")[0][:20]
-            message = f"RQ_QUEUES[{name!r}]['URL'] starts with {scheme!r}: nothing can connect to it."
-            hint = "A URL starts with redis://, rediss:// or unix://, e.g. redis://localhost:6379/0."
+        if not url:
+            continue
+        where, hint = f"RQ_QUEUES[{name!r}]['URL']", "For instance redis://localhost:6379/0."
+        if not str(url).startswith(SCHEMES):
+            scheme = str(url).partition("://")[0][:20] if "://" in str(url) else "no scheme"
+            message = f"{where} starts with {scheme!r}: nothing can connect to it."
+            hint = f"A URL starts with {', '.join(SCHEMES[:-1])} or {SCHEMES[-1]}. {hint}"
             found.append(Error(message, hint=hint, id="queueops.E005"))
+            continue
+        try:
+            parse_url(str(url))
+        except (ValueError, TypeError):
+            hint = f"A password with special characters is written percent-encoded (%2F for /). {hint}"
+            found.append(Error(f"{where} cannot be read as an address of Redis.", hint=hint, id="queueops.E005"))
     return found
 
 
@@ -114,15 +128,36 @@ def _declared_for(queues: dict[str, Any]) -> list[CheckMessage]:
                 message = f"{where}, a queue that RQ_QUEUES does not have."
                 found.append(Warning(message, hint=_close(target[6:], queues), id="queueops.W008"))
             continue
-        module, _, function = target.rpartition(".")
-        try:
-            holder = import_module(module) if module else None
-        except ImportError:
-            continue  # code of workers only
-        if holder is not None and not hasattr(holder, function):
-            message = f"{where}, but the module {module} has no {function}."
-            found.append(Warning(message, hint=_close(function, vars(holder)), id="queueops.W009"))
+        lacking = _lacking(target)
+        if lacking:
+            said, name, known = lacking
+            found.append(Warning(f"{where}, but {said}.", hint=_close(name, known), id="queueops.W009"))
     return found
+
+
+def _lacking(target: str) -> tuple[str, str, Iterable[str]] | None:
+    """What a dotted name lacks: in words, the part that is wrong, and what is there instead."""
+    parts = target.split(".")
+    holder: Any = None
+    for at, part in enumerate(parts):
+        path = ".".join(parts[:at])
+        if holder is not None and hasattr(holder, part) and not isinstance(getattr(holder, part), ModuleType):
+            holder = getattr(holder, part)
+            continue
+        if holder is None or hasattr(holder, "__path__"):
+            name = ".".join(parts[: at + 1])
+            try:
+                holder = import_module(name)
+                continue
+            except ModuleNotFoundError as error:
+                if holder is None or error.name != name:
+                    return None  # code that only the workers have
+            except Exception:  # whatever a module does when it is imported: not a matter of names
+                return None
+        known = {*vars(holder), *(each.name for each in iter_modules(getattr(holder, "__path__", None) or []))}
+        kind = "module" if isinstance(holder, ModuleType) else "class"
+        return f"the {kind} {path} has no {part}", part, known
+    return None
 
 
 def _close(name: str, known: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from redis.exceptions import RedisError
 
-from queueops.operations import OperationError
+from queueops.operations import OperationError, told
 
 SHOWN = 20
 """Rows named on the page that asks for the reason."""
@@ -73,7 +73,7 @@ class ReadMostlyAdmin(admin.ModelAdmin):
             except OperationError as error:
                 self.message_user(request, str(error), messages.ERROR)
             except RedisError as error:
-                self.message_user(request, _("Redis does not answer: %s") % error, messages.ERROR)
+                self.message_user(request, _("Redis does not answer: %s") % told(error), messages.ERROR)
             else:
                 self.message_user(request, said, messages.SUCCESS)
             return None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from queueops.operations.releases import Released, release
     from queueops.operations.selection import Selection
     from queueops.operations.workers import WorkerChange, quiet, stop_job, stop_worker, unquiet
+    from queueops.rdb.client import told
 
 _PLACES = {
     "BulkResult": "operations.batches",
@@ -46,6 +47,7 @@ _PLACES = {
     "run_now": "operations.bulk",
     "stop_job": "operations.workers",
     "stop_worker": "operations.workers",
+    "told": "rdb.client",
     "unisolate": "operations.isolations",
     "unquiet": "operations.workers",
 }
@@ -74,6 +76,7 @@ __all__ = [
     "run_now",
     "stop_job",
     "stop_worker",
+    "told",
     "unisolate",
     "unquiet",
 ]

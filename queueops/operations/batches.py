@@ -22,7 +22,7 @@ from queueops.operations.interventions import intervene
 from queueops.operations.selection import Selection
 from queueops.operations.steps import FITS, STEPS
 from queueops.operations.text import cleaned
-from queueops.rdb.client import Server, default_server, servers
+from queueops.rdb.client import Server, answering_server, servers
 
 PAGE = 100
 LEASE = timedelta(seconds=30)
@@ -261,11 +261,21 @@ def _close(batch: Batch, state: Any, by: str, why: str = "") -> None:
     batch.state = state
     after = {"done": batch.done, "skipped": batch.skipped, "gone": batch.gone, "total": batch.total}
     after |= {"reasons": batch.reasons, "state": state}
+    if state == Batch.State.DONE and not batch.done:
+        after["result"] = _nothing(batch)
     if why:
         after["stopped_because"] = cleaned(why, 2000)
     Intervention.objects.filter(pk=batch.intervention_id).update(
         state=Intervention.State.DONE, after=after, ended_at=timezone.now(), ended_by=by
     )
+
+
+def _nothing(batch: Batch) -> str:
+    """Why a batch that is over has changed nothing."""
+    if not batch.total:
+        return "nothing was done: no job matched"
+    why = [f"{batch.gone} not found" if batch.gone else "", f"{batch.skipped} skipped" if batch.skipped else ""]
+    return f"nothing was done: of {batch.total}, {', '.join(filter(None, why))}"
 
 
 def _take(batch: Batch, owner: str) -> bool:
@@ -283,4 +293,4 @@ def _drop(batch: Batch, owner: str) -> None:
 
 
 def _now() -> datetime:
-    return to_datetime(now_us(default_server().connection))
+    return to_datetime(now_us(answering_server().connection))

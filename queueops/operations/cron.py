@@ -11,7 +11,7 @@ from rq.utils import NOT_JSON_SERIALIZABLE
 from queueops.operations.errors import OperationError, UnknownName
 from queueops.operations.interventions import intervene
 from queueops.operations.text import checked_name
-from queueops.rdb.client import Server, servers
+from queueops.rdb.client import Server, ask_each
 from queueops.rq import Queue
 from queueops.telemetry.job_pages import CronEntry, read_cron
 
@@ -43,13 +43,14 @@ def run_cron(name: str, *, queue: str = "", actor: str, reason: str) -> str:
 def _entry(name: str, queue: str) -> tuple[Server, CronEntry]:
     known: list[str] = []
     found: list[tuple[Server, CronEntry]] = []
-    for server in servers():
-        for entry in read_cron(server):
+    read, silent = ask_each(lambda server: [(server, entry) for entry in read_cron(server)])
+    for entries in read:
+        for server, entry in entries:
             known.append(entry.name)
             if entry.name == name and (not queue or entry.queue == queue):
                 found.append((server, entry))
     if not found:
-        raise UnknownName("cron entry", name, known)
+        raise UnknownName("cron entry", name, known, silent)
     if len(found) > 1:
         listed = ", ".join(repr(entry.queue) for _, entry in found)
         raise OperationError(f"Several cron entries are named {name!r}: say the queue, one of {listed}.", "ambiguous")

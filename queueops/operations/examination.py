@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from django.core.checks import ERROR, run_checks
@@ -16,7 +18,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from queueops.conf import conf
 from queueops.operations.clock import now_us
-from queueops.rdb import scripts
+from queueops.rdb import mending, scripts
 from queueops.rdb.client import Server, servers
 from queueops.telemetry.snapshot import Facts, gather
 
@@ -24,6 +26,8 @@ OLDEST_REDIS = (6, 2)
 CLOCK_SLACK = 1.0
 """Seconds that this host's clock may differ from Redis before it is mentioned: texts show it, nothing decides by it."""
 MONITOR_QUIET = 60.0
+MENTIONED, PAGE = 10, 1000
+JSON_HASHES = ("controls", "conflicts", "overrides", "paused", "isolated", "leases", "quiet", "quarantine_info")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,7 @@ def examine() -> list[Finding]:
         found += [_labelled(finding, label) for finding in answers]
         if answers[0].state == "bad":
             continue
-        for name, check in (("policy", _policy), ("log", _log), ("workers", _observed)):
+        for name, check in (("policy", _policy), ("log", _log), ("records", _records), ("workers", _observed)):
             found += [_labelled(f, label) for f in _guard(name, partial(check, server))]
     return found
 
@@ -151,6 +155,35 @@ def _log(server: Server) -> Iterator[Finding]:
         yield Finding("appendonly", "warn", "no append-only file: a Redis that dies forgets all; set appendonly yes")
     else:
         yield Finding("appendonly", "ok", "append-only file is on")
+
+
+def _records(server: Server) -> Iterator[Finding]:
+    """Keys of another type, and texts in ours that say nothing; a page of each hash is read."""
+    ours, of_rq = mending.unreadable(server.connection)
+    for key, found, wanted in ours[:MENTIONED]:
+        place = conf.keys.of("aside", key)
+        text = f"{key} holds a {found}, not a {wanted}: the next worker or monitor sets it aside as {place}"
+        yield Finding("records", "bad", text)
+    for key, found, wanted in of_rq[:MENTIONED]:
+        yield Finding("records", "bad", f"{key} holds a {found}, not a {wanted}; it is RQ's: rename or delete it")
+    garbled = [] if ours else list(islice(_garbled(server.connection), MENTIONED))
+    for key, name in garbled:
+        yield Finding("records", "warn", f"{key}: what stands under {name!r} cannot be read; HDEL it")
+    if not ours and not of_rq and not garbled:
+        yield Finding("records", "ok", "all of their type")
+
+
+def _garbled(connection: Any) -> Iterator[tuple[str, str]]:
+    for name in JSON_HASHES:
+        key = conf.keys.static(name)
+        _, page = connection.hscan(key, count=PAGE)
+        for field, raw in page.items():
+            try:
+                told = json.loads(raw)
+            except ValueError:
+                told = None
+            if not isinstance(told, dict):
+                yield key, field.decode("utf-8", "replace")
 
 
 def _observed(server: Server) -> Iterator[Finding]:

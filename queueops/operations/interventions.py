@@ -33,6 +33,12 @@ class Record:
         self.row.before = {**self.row.before, **facts}
         self.row.save(update_fields=["before"])
 
+    def leave(self, **facts: Any) -> None:
+        """What is so by now; the rest is left to ``recover``, which closes the row."""
+        self.row.after = {**self.after, **facts}
+        self.row.save(update_fields=["after"])
+        self.pending = True
+
     def ends(self, moment: datetime | None) -> None:
         """When the change ends by itself."""
         self.row.ends = moment

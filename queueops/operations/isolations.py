@@ -10,7 +10,7 @@ from queueops.operations.clock import end_after
 from queueops.operations.errors import OperationError
 from queueops.operations.protocol import Change, Mirror, active, lift, put_in_force, run
 from queueops.operations.text import checked_actor, checked_name, checked_reason
-from queueops.rdb.client import Server, default_server
+from queueops.rdb.client import Server, answering_server
 from queueops.rdb.keys import KINDS, instance
 
 SEPARATOR = "="
@@ -45,7 +45,7 @@ def isolate(kind: str, name: str, *, actor: str, reason: str, seconds: float | N
     """
     row = _row(kind, name)
     row.actor, row.reason = checked_actor(actor), checked_reason(reason)
-    row.until = end_after(default_server().connection, seconds)
+    row.until = end_after(answering_server().connection, seconds)
     return put_in_force(MIRROR, row, verb="isolate", target=f"{kind} {row.text or row.name}")
 
 

@@ -12,7 +12,7 @@ from queueops.operations.clock import end_after
 from queueops.operations.errors import OperationError
 from queueops.operations.protocol import Change, Mirror, active, lift, put_in_force, run
 from queueops.operations.text import checked_actor, checked_reason
-from queueops.rdb.client import Server, default_server, servers
+from queueops.rdb.client import Server, answering_server, ask_each
 
 MAX_LIMIT = 1_000_000
 PER_CALL = 20
@@ -63,7 +63,7 @@ def limit(control: str, n: int | None, *, actor: str, reason: str, seconds: floa
     if found[:2] in ("L:", "X:") and n > 1:
         raise OperationError("A lock lets one in at a time: its limit is 0 (stop) or 1.", "bad_limit")
     row = Override(name=found, limit=n, actor=checked_actor(actor), reason=checked_reason(reason))
-    row.until = end_after(default_server().connection, seconds)
+    row.until = end_after(answering_server().connection, seconds)
     return put_in_force(MIRROR, row, verb="limit", target=names.readable(found), facts={"declared": declared(found)})
 
 
@@ -71,8 +71,7 @@ def declared(control: str) -> int | None:
     """The limit that the code declares, where it is known."""
     if control[:2] in ("L:", "X:"):
         return 1
-    for server in servers():
-        raw = server.connection.hget(conf.keys.static("controls"), control)
+    for raw in ask_each(lambda server: server.connection.hget(conf.keys.static("controls"), control))[0]:
         if raw:
             try:
                 value = json.loads(raw).get("limit")

@@ -11,7 +11,7 @@ from queueops.operations.clock import end_after
 from queueops.operations.errors import OperationError
 from queueops.operations.protocol import Change, Mirror, active, lift, put_in_force, run
 from queueops.operations.text import checked_actor, checked_reason
-from queueops.rdb.client import Server, default_server, server_of, servers
+from queueops.rdb.client import Server, answering_server, server_of, servers
 
 CHUNK = 50
 """Jobs let in by a resume at once; the workers' claims let in the rest, as many at a time."""
@@ -78,7 +78,7 @@ def _row(kind: str, name: str) -> Pause:
 
 
 def _clock(row: Pause) -> Server:
-    return server_of(row.name) if row.kind == "queue" else default_server()
+    return server_of(row.name) if row.kind == "queue" else answering_server()
 
 
 def _still_paused(kind: str) -> tuple[str, ...]:

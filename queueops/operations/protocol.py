@@ -22,20 +22,24 @@ from queueops.operations import interventions
 from queueops.operations.clock import to_us
 from queueops.operations.text import cleaned
 from queueops.rdb import scripts
-from queueops.rdb.client import Server, servers
+from queueops.rdb.client import Server, ask_each, servers
 
 S = TypeVar("S", bound=Setting)
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A setting that was put in force or lifted. ``replaced`` is the earlier one of the same thing."""
+    """A setting that was put in force or lifted. ``replaced`` is the earlier one of the same thing.
+
+    ``behind``: entries of ``RQ_QUEUES`` whose server did not answer; the monitor brings them the change when they do.
+    """
 
     setting: Any
     intervention: Intervention
     replaced: Any = None
     woken: int = 0
     notes: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
 
 
 class Mirror(Generic[S]):
@@ -94,25 +98,35 @@ def run(server: Server, name: str, *args: Any) -> Any:
 
 
 def put_in_force(mirror: Mirror[S], row: S, *, verb: str, target: str, facts: dict[str, Any] | None = None) -> Change:
-    """Put an unsaved row in force on its servers. When it returns, the doors obey it."""
+    """Put an unsaved row in force on its servers. When it returns, the doors obey it.
+
+    A server that does not answer, while another does, keeps nobody from stopping the rest: SQL is the truth, the row
+    stays ``applying``, and ``recover`` finishes it there.
+    """
     with interventions.intervene(verb, target, actor=row.actor, reason=row.reason) as record:
         record.lasts = True
         row.intervention = record.row
         record.ends(row.until)
         replaced = occupy(mirror, row)
         record.before(**(described(replaced) if replaced else {}), **(facts or {}))
-        woken = 0
         try:
-            for server in mirror.servers(row):
-                woken += mirror.put(server, row)
+            woken, silent = ask_each(lambda server: mirror.put(server, row), mirror.servers(row))
         except BaseException:
             _give_back(row, replaced)
             raise
-        confirm(row)
+        if not silent:
+            confirm(row)
         if replaced is not None:
             interventions.end(replaced.intervention_id, row.actor)
         record.after = described(row)
-    return Change(row, record.row, replaced, woken)
+        if silent:
+            record.leave(behind=entries(silent))
+    return Change(row, record.row, replaced, sum(woken), behind=entries(silent))
+
+
+def entries(found: Iterable[Server]) -> tuple[str, ...]:
+    """Servers as the settings name them."""
+    return tuple(server.entry for server in found)
 
 
 def occupy(mirror: Mirror[S], row: S) -> S | None:
@@ -159,9 +173,12 @@ def lift(mirror: Mirror[S], row: S, *, verb: str, target: str, actor: str, reaso
     with interventions.intervene(verb, target, actor=actor, reason=reason) as record:
         record.before(**described(row))
         mark_lifting([row], actor)
-        woken = sum(take_out(mirror, server, row, actor, reason) for server in mirror.servers(row))
-        close(row, actor)
-    return Change(row, record.row, None, woken)
+        woken, silent = ask_each(lambda server: take_out(mirror, server, row, actor, reason), mirror.servers(row))
+        if silent:
+            record.after = {"behind": entries(silent)}
+        else:
+            close(row, actor)
+    return Change(row, record.row, None, sum(woken), behind=entries(silent))
 
 
 def take_out(mirror: Mirror[S], server: Server, row: S, by: str, why: str) -> int:

@@ -6,20 +6,22 @@ Called by the monitor every few seconds; also safe to call from several processe
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from django.db import transaction
 from django.utils import timezone
+from redis.exceptions import ConnectionError, TimeoutError
 
 from queueops.conf import conf
 from queueops.models import ACTIVE, Batch, Intervention, Setting, SettingState
 from queueops.operations import batches, interventions, isolations, limits, pauses, protocol, retention
 from queueops.operations.clock import now_us, to_datetime
 from queueops.operations.protocol import Mirror
-from queueops.rdb.client import Server, default_server, servers
+from queueops.rdb.client import Server, answering_server, servers
 
 logger = logging.getLogger("queueops.operations")
 
@@ -29,6 +31,9 @@ GRACE = timedelta(seconds=10)
 ABANDONED = timedelta(minutes=2)
 MOST = 5000
 SYSTEM = "queueops"
+FINISHED = "finished what was interrupted"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,65 +77,103 @@ def _end_timed(mirror: Mirror[Any], done: Recovered) -> Recovered:
     rows = list(mirror.model._default_manager.filter(until__isnull=False, state__in=ACTIVE).order_by("until")[:100])
     if not rows:
         return done
-    now = to_datetime(now_us(default_server().connection))
+    now = to_datetime(now_us(answering_server().connection))
+    round_ = _Round()
     for row in rows:
         if row.until <= now:
             protocol.mark_lifting([row], SYSTEM)
-            _remove(mirror, row, "its time is over")
+            _remove(mirror, row, "its time is over", round_)
             done = replace(done, ended=done.ended + 1)
-    return done
+    return round_.report(mirror, done)
 
 
 def _finish(mirror: Mirror[Any], done: Recovered) -> Recovered:
     """Rows that a dead process left between SQL and Redis: forward in either direction."""
-    late = timezone.now() - GRACE
+    late, round_ = timezone.now() - GRACE, _Round()
     stuck = mirror.model._default_manager.filter(
         state__in=(SettingState.APPLYING, SettingState.LIFTING), created__lt=late
     )
     for row in stuck.select_related("intervention")[:100]:
         if row.state == SettingState.LIFTING:
-            if row.lifted_at is None or row.lifted_at < late:
-                _remove(mirror, row, "finished what was interrupted")
+            if (row.lifted_at is None or row.lifted_at < late) and _remove(mirror, row, FINISHED, round_):
                 done = replace(done, lifted=done.lifted + 1)
             continue
-        for server in mirror.servers(row):
-            mirror.put(server, row)
+        if not round_.everywhere(mirror, row, partial(_put, mirror, row)):
+            continue
         protocol.confirm(row)
         if row.intervention_id:
             Intervention.objects.filter(pk=row.intervention_id, state=Intervention.State.APPLYING).update(
                 state=Intervention.State.IN_FORCE, after=protocol.described(row)
             )
         done = replace(done, finished=done.finished + 1)
-    return done
+    return round_.report(mirror, done)
 
 
-def _remove(mirror: Mirror[Any], row: Setting, why: str) -> None:
+def _put(mirror: Mirror[Any], row: Setting, server: Server) -> int:
+    return mirror.put(server, row)
+
+
+def _remove(mirror: Mirror[Any], row: Setting, why: str, round_: _Round) -> bool:
+    """Whether it is gone everywhere; else the row stays ``lifting`` for the next round."""
     by = row.lifted_by or SYSTEM
-    for server in mirror.servers(row):
-        protocol.take_out(mirror, server, row, by, why)
+    if not round_.everywhere(mirror, row, lambda server: protocol.take_out(mirror, server, row, by, why)):
+        return False
     protocol.close(row, by)
+    return True
+
+
+@dataclass(slots=True)
+class _Round:
+    """Servers that did not answer in this round: each is waited for once, and the others are served."""
+
+    silent: dict[str, str] = field(default_factory=dict)
+
+    def ask(self, server: Server, step: Callable[[Server], T]) -> T | None:
+        """The step's answer; None from a server that does not answer."""
+        if server.alias in self.silent:
+            return None
+        try:
+            return step(server)
+        except (ConnectionError, TimeoutError) as error:
+            self.silent[server.alias] = f"{server.entry}: {error}"
+            return None
+
+    def everywhere(self, mirror: Mirror[Any], row: Setting, step: Callable[[Server], int]) -> bool:
+        """Take the step on all servers of a row; whether all did."""
+        return [self.ask(server, step) for server in mirror.servers(row)].count(None) == 0
+
+    def report(self, mirror: Mirror[Any], done: Recovered) -> Recovered:
+        return replace(done, errors=(*done.errors, *(f"{mirror.table}: {why}" for why in self.silent.values())))
 
 
 def _correct(mirror: Mirror[Any], done: Recovered) -> Recovered:
     """SQL is the truth. Redis is read first: a record there was committed in SQL before it was written."""
+    round_ = _Round()
     for server in servers():
-        found = dict(_records(server, mirror))
-        rows = {
-            row.pk: row
-            for row in mirror.model._default_manager.filter(state__in=ACTIVE)[:MOST]
-            if any(server.alias == each.alias for each in mirror.servers(row))
-        }
-        for field, pk in found.items():
-            if pk not in rows and not mirror.model._default_manager.filter(pk=pk, state__in=ACTIVE).exists():
-                mirror.remove(server, field, pk or "", SYSTEM, "not among the settings any more")
-                done = replace(done, corrected=done.corrected + 1)
-        here = set(found.values())
-        if not server.connection.exists(conf.keys.static("epoch")):
-            continue  # the settings are not mirrored yet: whoever claims next rebuilds all of them
-        for pk, row in rows.items():
-            if pk not in here and row.created < timezone.now() - GRACE:
-                done = replace(done, corrected=done.corrected + _put_again(mirror, server, pk))
-    return done
+        fixed = round_.ask(server, partial(_correct_one, mirror))
+        done = replace(done, corrected=done.corrected + (fixed or 0))
+    return round_.report(mirror, done)
+
+
+def _correct_one(mirror: Mirror[Any], server: Server) -> int:
+    corrected = 0
+    found = dict(_records(server, mirror))
+    rows = {
+        row.pk: row
+        for row in mirror.model._default_manager.filter(state__in=ACTIVE)[:MOST]
+        if any(server.alias == each.alias for each in mirror.servers(row))
+    }
+    for name, pk in found.items():
+        if pk not in rows and not mirror.model._default_manager.filter(pk=pk, state__in=ACTIVE).exists():
+            mirror.remove(server, name, pk or "", SYSTEM, "not among the settings any more")
+            corrected += 1
+    here = set(found.values())
+    if not server.connection.exists(conf.keys.static("epoch")):
+        return corrected  # the settings are not mirrored yet: whoever claims next rebuilds all of them
+    for pk, row in rows.items():
+        if pk not in here and row.created < timezone.now() - GRACE:
+            corrected += _put_again(mirror, server, pk)
+    return corrected
 
 
 def _put_again(mirror: Mirror[Any], server: Server, pk: str) -> int:
@@ -145,10 +188,10 @@ def _put_again(mirror: Mirror[Any], server: Server, pk: str) -> int:
 
 def _records(server: Server, mirror: Mirror[Any]) -> Iterator[tuple[str, str | None]]:
     """``(field, id)`` of what Redis has in force, at most ``MOST``."""
-    for count, (field, raw) in enumerate(
+    for count, (name, raw) in enumerate(
         server.connection.hscan_iter(conf.keys.static(mirror.table), count=500), start=1
     ):
-        yield field.decode("utf-8", "surrogateescape"), protocol.record_id(raw)
+        yield name.decode("utf-8", "surrogateescape"), protocol.record_id(raw)
         if count >= MOST:
             return
 

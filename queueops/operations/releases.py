@@ -12,10 +12,12 @@ from queueops.operations.interventions import intervene
 from queueops.operations.limits import instances
 from queueops.operations.protocol import run
 from queueops.operations.text import checked_reason
-from queueops.rdb.client import Server, servers
+from queueops.rdb.client import Server, ask_each
 from queueops.rdb.keys import KINDS, SEP, instance
 
 PER_CALL = 50
+SHORTEST = 8
+"""Characters of a token that are enough to name its holder."""
 MOST = 10_000
 """Holders that one call of the verb releases."""
 
@@ -68,22 +70,38 @@ def release(
 def _find(control: str, wanted: str, token: str | None) -> tuple[Server, str | None]:
     """The server where the instance has holders (or charges), and the full token."""
     keys = conf.keys
-    for server in servers():
-        holders = keys.of("holders", wanted)
+    holders = keys.of("holders", wanted)
+
+    def there(server: Server) -> Server | None:
+        return server if server.connection.exists(holders, keys.of("rate", wanted)) else None
+
+    found, silent = ask_each(there)
+    for server in filter(None, found):
         if token is None:
-            if server.connection.exists(holders, keys.of("rate", wanted)):
-                return server, None
-            continue
+            return server, None
         if server.connection.zscore(holders, token) is not None:
             return server, token
         known = [raw.decode("utf-8", "replace") for raw in server.connection.zrange(holders, 0, MOST - 1)]
-        hits = [full for full in known if len(token) >= 8 and full.startswith(token)]
+        hits = [full for full in known if len(token) >= SHORTEST and full.startswith(token)]
         if len(hits) == 1:
             return server, hits[0]
         if known:
-            shown = ", ".join(full[:8] for full in known[:10])
-            raise OperationError(f"No holder has the token {token!r}. Tokens here: {shown}.", "unknown_token")
-    raise OperationError(_nobody(control, wanted), "not_held")
+            raise OperationError(_no_such(token, known), "unknown_token")
+    text = _nobody(control, wanted)
+    if silent:
+        entries = ", ".join(server.entry for server in silent)
+        text += f" The server of {entries} does not answer: who holds it there is unknown."
+    raise OperationError(text, "not_held")
+
+
+def _no_such(token: str, known: list[str]) -> str:
+    meant = [full for full in known if full.startswith(token)]
+    shown = f"Tokens here: {', '.join(full[:8] for full in known[:10])}."
+    if len(token) < SHORTEST:
+        return f"A token is named by at least its first {SHORTEST} characters, and {token!r} is shorter. {shown}"
+    if len(meant) > 1:
+        return f"{token!r} begins the tokens of {len(meant)} holders: give more of it. {', '.join(meant[:10])}."
+    return f"No holder has the token {token!r}. {shown}"
 
 
 def _nobody(control: str, wanted: str) -> str:
@@ -91,8 +109,8 @@ def _nobody(control: str, wanted: str) -> str:
     key = wanted.partition(SEP)[2]
     text += f" with key {key!r}." if key else "."
     held = []
-    for server in servers():
-        for raw in instances(server, control, most=10):
+    for found in ask_each(lambda server: instances(server, control, most=10))[0]:
+        for raw in found:
             other = raw.decode("utf-8", "replace").partition(SEP)[2]
             if other != key:
                 held.append(repr(other))

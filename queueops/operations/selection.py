@@ -14,7 +14,7 @@ from queueops.operations import copies
 from queueops.operations.errors import OperationError
 from queueops.operations.names import MOST, check_function, check_queue
 from queueops.operations.text import cleaned
-from queueops.rdb.client import default_server, servers
+from queueops.rdb.client import Server, ask_each, default_server, servers
 from queueops.telemetry.job_pages import PARTS, STATES, JobFilter
 
 MOST_IDS = 10_000
@@ -115,24 +115,31 @@ class Selection:
 
 def refresh() -> None:
     """Copy what the monitor has not copied yet, so that a filter sees every quarantined job."""
-    for server in servers():
-        copies.sync(server)
+    ask_each(copies.sync)
 
 
 def _placed(ids: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Each id with the server that has it; one that nobody has goes to where its copy came from, or to the first."""
     found: dict[str, str] = {}
-    for server in servers() if len(servers()) > 1 else []:
+
+    def look(server: Server) -> None:
         for start in range(0, len(ids), 500):
             pipe = server.connection.pipeline(transaction=False)
             page = [job_id for job_id in ids[start : start + 500] if job_id not in found]
             for job_id in page:
                 pipe.exists(conf.keys.of("rq_job", job_id))
             found.update({job_id: server.alias for job_id, there in zip(page, pipe.execute(), strict=True) if there})
+
+    silent = ask_each(look)[1] if len(servers()) > 1 else []
     missing = [job_id for job_id in ids if job_id not in found]
     for start in range(0, len(missing), 500):
         rows = QuarantinedJob.objects.filter(job_id__in=missing[start : start + 500])
         found.update({job_id: alias for alias, job_id in rows.values_list("server", "job_id")})
+    if silent and (nowhere := [job_id for job_id in missing if job_id not in found]):
+        entries = ", ".join(server.entry for server in silent)
+        raise OperationError(
+            f"Job {nowhere[0]} is on no server that answers; that of {entries} does not answer.", "server_silent"
+        )
     first = default_server().alias
     for job_id in ids:
         yield found.get(job_id, first), job_id

@@ -18,7 +18,7 @@ from queueops.operations.interventions import intervene
 from queueops.operations.names import MOST
 from queueops.operations.protocol import run
 from queueops.operations.text import checked_name, checked_reason
-from queueops.rdb.client import Server, servers
+from queueops.rdb.client import Server, ask_each
 from queueops.telemetry.batch import decoded, shown
 
 
@@ -89,24 +89,38 @@ def _turn(worker: str, on: bool, actor: str, reason: str) -> WorkerChange:
 def _server_of(worker: str) -> Server:
     """The server that a worker of queueops gives signs of life to."""
     checked_name("worker", worker)
-    keys, known = conf.keys, set()
-    for server in servers():
+    keys = conf.keys
+    known: set[str] = set()
+
+    def look(server: Server) -> Server | None:
         if server.connection.zscore(keys.static("workers"), worker) is not None:
             return server
-        known |= {shown(raw) for raw in server.connection.zrevrange(keys.static("workers"), 0, MOST)}
+        known.update(shown(raw) for raw in server.connection.zrevrange(keys.static("workers"), 0, MOST))
         if server.connection.exists(keys.of("rq_worker", worker)):
             raise OperationError(f"Worker {worker} is a plain RQ worker: its own tools control it.", "plain_rq")
-    raise UnknownName("worker", worker, known)
+        return None
+
+    found, silent = ask_each(look)
+    for server in filter(None, found):
+        return server
+    raise UnknownName("worker", worker, known, silent)
 
 
 def _running(job_id: str) -> tuple[Server, str, dict[str, Any]]:
     keys = conf.keys
-    for server in servers():
+
+    def look(server: Server) -> tuple[Server, str, dict[str, Any]]:
         token = shown(server.connection.hget(keys.static("running"), job_id))
-        lease = decoded(server.connection.hget(keys.static("leases"), token)) if token else {}
-        if lease:
-            return server, token, lease
-    raise OperationError(f"Job {job_id} is not running.", "not_running")
+        return server, token, decoded(server.connection.hget(keys.static("leases"), token)) if token else {}
+
+    found, silent = ask_each(look)
+    for running in found:
+        if running[2]:
+            return running
+    text = f"Job {job_id} is not running."
+    if silent:
+        text += f" The server of {', '.join(server.entry for server in silent)} does not answer: it may run there."
+    raise OperationError(text, "not_running")
 
 
 def _runs(server: Server, worker: str) -> str:

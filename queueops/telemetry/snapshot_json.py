@@ -21,6 +21,9 @@ from queueops.telemetry.workers import count as count_workers
 if TYPE_CHECKING:
     from queueops.telemetry.snapshot import Facts
 
+PACE = 5
+"""Minutes over which a queue's pace is taken."""
+
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 2)
@@ -47,6 +50,16 @@ def _spark(facts: Facts, name: str) -> dict[str, Any]:
         "out": list(completed.values),
         "end": completed.start + 60 * len(completed.values),
     }
+
+
+def _pace(facts: Facts, name: str) -> tuple[float | None, float | None]:
+    """Mean inflow and completions per minute over the last whole minutes known; None with fewer than two."""
+    inflow, completed = facts.tens.minutes(name, PLUS, PACE), facts.tens.minutes(name, ("completed",), PACE)
+    pairs = zip(facts.uncounted.minutes(name, inflow.start, inflow.values), completed.values, strict=True)
+    known = [(a, b) for a, b in pairs if a is not None and b is not None]
+    if len(known) < 2:
+        return None, None
+    return sum(a for a, _ in known) / len(known), sum(b for _, b in known) / len(known)
 
 
 def _until(notice: Notice | None) -> dict[str, Any] | None:
@@ -97,6 +110,7 @@ def health_of(facts: Facts) -> Health:
             queue.open.waiting,
             facts.settings.pause_of(queue.name) is not None,
             serving[queue.name],
+            *_pace(facts, queue.name),
         )
         for queue in facts.census.queues
     ]

@@ -6,7 +6,7 @@ import io
 import json
 import subprocess
 import sys
-from argparse import ArgumentTypeError, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Any
 
 import pytest
@@ -157,8 +157,24 @@ def test_a_log_record_is_one_line() -> None:
     assert "Traceback" not in line.format(record)
 
 
-def test_wrong_options_are_told_as_json_too(child_env: dict[str, str]) -> None:
-    command = [sys.executable, "manage.py", "queueops", "pause", "--queue", "default", "--for", "30q", "--json"]
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("pause", "--queue", "default", "--for", "30q"), "30q"),
+        (("pause", "--queue", "default", "--nope"), "--nope"),
+        (("pause",), "--queue"),
+        (("paus", "--queue", "default"), "paus"),
+    ],
+)
+def test_wrong_options_are_told_as_json_too(child_env: dict[str, str], args: tuple[str, ...], said: str) -> None:
+    command = [sys.executable, "manage.py", "queueops", *args, "--json"]
     answer = subprocess.run(command, cwd=ROOT, env=child_env, capture_output=True, text=True, timeout=60, check=False)
     assert answer.returncode == 2
-    assert "30q" in json.loads(answer.stdout)["error"] and "usage:" in answer.stderr
+    assert said in json.loads(answer.stdout)["error"] and "usage:" in answer.stderr
+
+
+def test_the_help_of_a_change_says_that_a_reason_is_required() -> None:
+    for name, verb in registry.load().items():
+        parser = ArgumentParser(prog=name)
+        verb.prepare(parser)
+        assert ("why (required)" in " ".join(parser.format_help().split())) == verb.changes

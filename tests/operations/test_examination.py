@@ -11,6 +11,7 @@ import redis as redis_py
 from queueops.operations.examination import examine
 from queueops.rdb import client
 from queueops.rdb.client import Server
+from queueops.rdb.keys import STATIC, TYPES
 from tests.scripts.kit import Doors, K
 
 
@@ -79,3 +80,34 @@ def test_a_server_that_is_down_is_one_finding(own_server: Any, spoiled: Any) -> 
     assert found["redis"] == "bad"
     assert "migrations" in found
     assert client.servers()
+
+
+def test_records_that_cannot_be_read_are_named(spoiled: Any) -> None:
+    doors = Doors(spoiled)
+    doors.enqueue()
+    assert states("records") == {"records": "ok"}
+    spoiled.set(K.static("pump"), "x")
+    spoiled.set(K.of("rq_queue", "default"), "x")
+    texts = [finding.text for finding in examine() if finding.check == "records"]
+    assert len(texts) == 2
+    assert texts[0].startswith("qo:pump holds a string, not a zset")
+    assert texts[1].startswith("rq:queue:default holds a string, not a list")
+    spoiled.delete(K.static("pump"), K.of("rq_queue", "default"))
+    spoiled.hset(K.static("leases"), "token", "{nonsense")
+    assert [f.text for f in examine() if f.check == "records"] == [
+        "qo:leases: what stands under 'token' cannot be read; HDEL it"
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in STATIC if name in TYPES and not name.startswith("rq_") and name != "clock"]
+)
+def test_every_other_check_answers_beside_such_a_key(spoiled: Any, name: str) -> None:
+    Doors(spoiled).enqueue()
+    spoiled.delete(K.static(name))
+    if TYPES[name] == "string":
+        spoiled.rpush(K.static(name), "x")
+    else:
+        spoiled.set(K.static(name), "x")
+    found = examine()
+    assert {"redis", "eviction", "records", "workers"} <= {finding.check for finding in found}

@@ -98,6 +98,8 @@ def test_locks(run: Run, doors: Doors, disk: None) -> None:
     assert (row["name"], row["key"], row["used"], row["limit"], row["line"]) == ("disk", "eu", 1, 1, [waiting])
     assert row["held_by"][0]["job"] == job
     assert run("locks", "--search", "nothing-like-it")["locks"] == []
+    said = run("locks", "--search", "nothing-like-it", json_=False)
+    assert said == "no name or key contains 'nothing-like-it'; 1 in use"
     assert "semaphore disk key eu: 1 of 1 held, 1 waiting" in run("locks", json_=False)
 
 
@@ -233,3 +235,30 @@ def test_words() -> None:
     assert [wording.target(field) for field in fields] == [
         "everything", "queue mail", "function app.f", "semaphore disk", "key of semaphore disk, key eu", "odd",
     ]  # fmt: skip
+
+
+def test_a_hold_outside_of_jobs_names_no_job(run: Run, doors: Doors) -> None:
+    assert run("locks", json_=False) == run("locks", "--search", "x", json_=False) == "nothing is held or waited for"
+    with Lock("outside").hold(ttl=60) as lease:
+        said = run("locks", json_=False)
+        assert f"{lease.token[:8]} taken outside of a job, or by one that is gone, ends in" in said
+        assert "by hand" not in said and "owner gone" not in said
+
+
+def test_a_token_that_is_too_short_says_how_long_it_must_be(run: Run, doors: Doors) -> None:
+    with Lock("outside").hold(ttl=60) as lease:
+        short, whole = lease.token[:3], lease.token
+        status, said = run("release", "outside", "--token", short, "--reason", "x")
+        assert status == 1 and "at least its first 8 characters" in said and whole[:8] in said
+        other = chr(ord("a") + (whole[0] == "a")) * 8
+        assert "No holder has the token" in run("release", "outside", "--token", other, "--reason", "x")[1]
+        assert len(run("release", "outside", "--token", whole[:8], "--reason", "x")["released"]) == 1
+
+
+def test_a_change_that_did_nothing_says_so_in_its_row(run: Run, doors: Doors) -> None:
+    run("requeue", "nope", "--reason", "x")
+    assert Intervention.objects.latest("pk").after["result"] == "nothing was done: of 1, 1 not found"
+    run("requeue", doors.enqueue(), "nope", "--reason", "x")
+    assert Intervention.objects.latest("pk").after["result"] == "nothing was done: of 2, 1 not found, 1 skipped"
+    run("requeue", "--all", "--reason", "x")
+    assert Intervention.objects.latest("pk").after["result"] == "nothing was done: no job matched"

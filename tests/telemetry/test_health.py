@@ -75,3 +75,43 @@ def test_something_bad_elsewhere_is_said() -> None:
 
 def test_a_target_of_zero_divides_nothing() -> None:
     assert judge([state(age=1, max_age=0)], []).level == "bad"
+
+
+def quarantined(*names: str) -> list[Need]:
+    return [Need("warn", "quarantine", f"2 jobs are in quarantine on {name}.") for name in names]
+
+
+def test_all_that_needs_a_person_is_said_and_never_after_a_full_stop_that_sounds_well() -> None:
+    health = judge([state()], quarantined("a", "b"))
+    text = "On time, but 2 things need a person: 2 jobs are in quarantine on a. 2 jobs are in quarantine on b."
+    assert (health.sentence, health.healthy) == (text, False)
+    assert judge([state()], quarantined(*"abcde")).sentence.endswith("on c. And 2 more.")
+    held = judge([state("q", 9, paused=True)], quarantined("a"))
+    assert held.sentence == (
+        "On time, except what is paused: q. 1 thing needs a person: 2 jobs are in quarantine on a."
+    )
+
+
+def test_something_bad_beside_a_queue_that_is_just_late_is_bad() -> None:
+    assert judge([state(age=61)], [Need("bad", "worker", "nobody works.")]).level == "bad"
+
+
+@pytest.mark.parametrize(
+    ("age", "waiting", "inflow", "completed", "text"),
+    [
+        (20, 400, 90, 60, "q will not clear: it grows by 30.0/min."),
+        (40, 1, 0, 0, "q will not clear: nothing completes."),
+        (20, 5, 90, 60, ""),  # a moment's work
+        (20, 400, 60, 60, ""),
+        (40, 400, 60, 60, ""),
+        (20, 400, None, None, ""),
+    ],
+)
+def test_a_queue_that_will_not_clear_is_not_well(
+    age: float, waiting: int, inflow: float | None, completed: float | None, text: str
+) -> None:
+    health = judge([QueueState("q", 60, age, waiting, False, 1, inflow, completed)], [])
+    assert [need.text for need in health.needs] == ([text] if text else [])
+    assert health.level == ("warn" if text else "ok")
+    paused = judge([QueueState("q", 60, age, waiting, True, 1, inflow, completed)], [])
+    assert paused.needs == ()

@@ -14,6 +14,7 @@ from redis.exceptions import AuthenticationError, ConnectionError, RedisError, T
 
 from queueops.management import registry
 from queueops.management.base import VerbError, one_line
+from queueops.rdb.client import told
 
 
 class VerbParser(CommandParser):
@@ -37,6 +38,7 @@ class Command(BaseCommand):
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         kwargs["formatter_class"] = RawDescriptionHelpFormatter  # keeps each verb on one line
         parser = super().create_parser(prog_name, subcommand, **kwargs)
+        parser.__class__ = VerbParser  # Django names its own: unknown verbs and options are told by this one
         parser.usage = f"{parser.prog} VERB [options]"
         return parser
 
@@ -70,9 +72,9 @@ class Command(BaseCommand):
             sys.stderr.close()  # the reader of our output has gone: nothing more to say to it
             sys.exit(141)
         except AuthenticationError as error:
-            self.fail(f"Redis refuses the login: {error}; check the user and password in REDIS_URL", 3)
+            self.fail(f"Redis refuses the login: {told(error)}; check the user and password in its URL", 3)
         except (ConnectionError, TimeoutError) as error:
-            self.fail(f"Redis does not answer: {error}; is it running, and is REDIS_URL right?", 3)
+            self.fail(f"Redis does not answer: {told(error)}; is it running, and is its URL right?", 3)
         except RedisError as error:
             self.fail(f"Redis answered with an error: {error}", 3)
         except DatabaseError as error:

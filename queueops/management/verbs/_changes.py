@@ -8,7 +8,7 @@ from typing import Any
 
 from queueops.diagnosis.wording import written
 from queueops.management.base import BaseVerb, VerbError, duration, one_line
-from queueops.operations import OperationError
+from queueops.operations import Change, OperationError
 
 
 def rate(text: str) -> float:
@@ -52,6 +52,19 @@ class ChangeVerb(BaseVerb):
         super().run(options)
         if not self.ok:
             sys.exit(1)
+
+
+def behind(verb: ChangeVerb, change: Change) -> dict[str, Any]:
+    """Servers that a change has not reached make the status 1: whoever goes on must know that it is not everywhere."""
+    verb.ok = verb.ok and not change.behind
+    return {"behind": list(change.behind)}
+
+
+def behind_text(result: dict[str, Any]) -> str:
+    """The end of the sentence about a change that is not everywhere."""
+    if not result["behind"]:
+        return ""
+    return f"; not yet on the server of {', '.join(result['behind'])}, which does not answer: the monitor sees to it"
 
 
 def until(result: dict[str, Any]) -> str:

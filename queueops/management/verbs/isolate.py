@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from queueops.management.base import one_line
-from queueops.management.verbs._changes import ChangeVerb, add_for, iso, until
+from queueops.management.verbs._changes import ChangeVerb, add_for, behind, behind_text, iso, until
 from queueops.operations import isolate
 
 
@@ -42,7 +42,8 @@ class Verb(ChangeVerb):
             "name": name,
             "until": iso(done.setting.until),
             "intervention": done.intervention.pk,
+            **behind(self, done),
         }
 
     def render(self, result: dict[str, Any]) -> str:
-        return f"isolated {one_line(result['isolated'])}{until(result)}"
+        return f"isolated {one_line(result['isolated'])}{until(result)}{behind_text(result)}"

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Any
 
 from queueops.management.base import one_line
-from queueops.management.verbs._changes import ChangeVerb, add_for, iso, until
+from queueops.management.verbs._changes import ChangeVerb, add_for, behind, behind_text, iso, until
 from queueops.operations import limit
 
 
@@ -38,10 +38,11 @@ class Verb(ChangeVerb):
             "declared": done.intervention.before.get("declared"),
             "woken": done.woken,
             "intervention": done.intervention.pk,
+            **behind(self, done),
         }
 
     def render(self, result: dict[str, Any]) -> str:
         if result["limit"] is None:
-            return f"{one_line(result['control'])} has its declared limit again"
+            return f"{one_line(result['control'])} has its declared limit again{behind_text(result)}"
         declared = f" (declared: {result['declared']})" if result["declared"] is not None else ""
-        return f"{one_line(result['control'])} lets {result['limit']} in{declared}{until(result)}"
+        return f"{one_line(result['control'])} lets {result['limit']} in{declared}{until(result)}{behind_text(result)}"

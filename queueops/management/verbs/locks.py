@@ -13,6 +13,7 @@ from queueops.rdb.client import Server, servers
 from queueops.telemetry.controls import detail, page
 from queueops.telemetry.instances import InstanceInfo
 
+OUTSIDE = "taken outside of a job, or by one that is gone"
 SORTED = 500
 """Locks looked at before the first are chosen."""
 
@@ -47,7 +48,7 @@ class Verb(BaseVerb):
         left = len(infos) - len(rows)
         if cut and not options.search:
             left = max(left, known - len(rows))
-        return {"locks": rows, "in_use": known, "more": cut or left > 0, "left": left}
+        return {"locks": rows, "in_use": known, "more": cut or left > 0, "left": left, "search": options.search}
 
     def render(self, result: dict[str, Any]) -> str:
         lines = []
@@ -59,15 +60,15 @@ class Verb(BaseVerb):
             count = f"{row['used']:g} of {limit} {word}{offers}, {row['waiters']} waiting"
             lines.append(f"{row['kind']} {one_line(row['name'])}{key}: {count}")
             for held in row["held_by"]:
-                whose = f"job {one_line(held['job'])} on {one_line(held['worker'])}" if held["job"] else "no known job"
+                whose = f"job {one_line(held['job'])} on {one_line(held['worker'])}" if held["job"] else OUTSIDE
                 whose = f"taken by job {one_line(held['token'])} by hand" if held["by_hand"] else whose
                 left = f", ends in {span(held['left'] * 1e6)}" if held["left"] is not None else ""
                 lines.append(
-                    f"  {held['token'][:8]} {whose}{left}"
-                    + (" (owner gone)" if held["orphan"] and not held["by_hand"] else "")
+                    f"  {held['token'][:8]} {whose}{left}" + (" (owner gone)" if held["orphan"] and held["job"] else "")
                 )
         if not lines:
-            lines.append("nothing is held or waited for")
+            searched = f"no name or key contains {one_line(result['search'])!r}; {result['in_use']} in use"
+            lines.append(searched if result["in_use"] else "nothing is held or waited for")
         if result["more"]:
             lines.append(f"and {result['left'] or 'possibly'} more; narrow with --search or raise --most")
         return "\n".join(lines)

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from queueops.management.base import one_line
-from queueops.management.verbs._changes import ChangeVerb, add_for, iso, until
+from queueops.management.verbs._changes import ChangeVerb, add_for, behind, behind_text, iso, until
 from queueops.operations import pause
 
 
@@ -43,7 +43,8 @@ class Verb(ChangeVerb):
             "until": iso(done.setting.until),
             "replaced": bool(done.replaced),
             "intervention": done.intervention.pk,
+            **behind(self, done),
         }
 
     def render(self, result: dict[str, Any]) -> str:
-        return f"paused {one_line(result['paused'])}{until(result)}"
+        return f"paused {one_line(result['paused'])}{until(result)}{behind_text(result)}"

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from queueops.management.base import one_line
-from queueops.management.verbs._changes import ChangeVerb
+from queueops.management.verbs._changes import ChangeVerb, behind, behind_text
 from queueops.management.verbs.pause import add_target, target
 from queueops.operations import resume
 
@@ -28,10 +28,11 @@ class Verb(ChangeVerb):
             "let_in": done.woken,
             "still_paused": [str(each) for each in done.notes],
             "intervention": done.intervention.pk,
+            **behind(self, done),
         }
 
     def render(self, result: dict[str, Any]) -> str:
         text = f"resumed {one_line(result['resumed'])}"
         if result["still_paused"]:
             text += "; still paused: " + ", ".join(one_line(each) for each in result["still_paused"])
-        return text
+        return text + behind_text(result)

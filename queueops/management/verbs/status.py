@@ -15,6 +15,8 @@ from queueops.telemetry.snapshot import snapshot
 COLUMNS: tuple[str, ...] = (
     "queue", "oldest", "queued", "parked", "sched.", "defer.", "running", "failed", "quar.", "in/min", "done/min",
 )  # fmt: skip
+LEVELS = ("ok", "warn", "unknown", "bad")
+"""From the best to the worst."""
 SHOWN = ("open", "held", "oldest_age", "inflow_per_min", "completed_per_min", "failed_per_min", "paused")
 
 
@@ -32,19 +34,16 @@ class Verb(BaseVerb):
         if not found:
             raise VerbError("Redis does not answer: " + "; ".join(errors.values()), code=3)
         workers = {state: sum(one["workers"][state] for one in found) for state in ("busy", "idle", "silent")}
+        silent = [name for server in servers() if server.alias in errors for name in server.queues]
         return {
             "at": max(one["at"] for one in found),
             "healthy": not errors and all(one["healthy"] for one in found),
-            "health": " ".join(
-                [
-                    *(f"Unknown: the server of {a} does not answer: {e.rstrip('.')}." for a, e in errors.items()),
-                    *(one["health"] for one in found),
-                ]
-            ),
+            "level": "unknown" if errors else max((one["level"] for one in found), key=LEVELS.index),
+            "health": _health(found, errors),
             "queues": {
                 **{q["name"]: {name: q[name] for name in SHOWN} for one in found for q in one["queues"]},
                 # what another server knows under that name is not the queue of the settings
-                **{name: None for server in servers() if server.alias in errors for name in server.queues},
+                **dict.fromkeys(silent),
             },
             "workers": workers,
             "notices": [notice for one in found for notice in one["banner"]],
@@ -59,6 +58,16 @@ class Verb(BaseVerb):
         workers = result["workers"]
         lines.append(f"workers: {workers['busy']} busy, {workers['idle']} idle, {workers['silent']} silent")
         return "\n".join(lines)
+
+
+def _health(found: list[dict[str, Any]], errors: dict[str, str]) -> str:
+    """One text about all servers: what does not answer comes first, and nothing after it says that all is well."""
+    said = dict.fromkeys(one["health"] for one in found if not (errors and one["healthy"]))
+    if not errors:
+        return " ".join(said)
+    unknown = [f"the server of {one_line(alias)} does not answer: {why.rstrip('. ')}" for alias, why in errors.items()]
+    well = ["What the other servers hold is on time."] if not said else []
+    return " ".join([f"Unknown: {'; '.join(unknown)}.", *said, *well])
 
 
 NOTICES = {"pause": "paused", "isolate": "isolated", "limit": "limited", "suspended": "suspended"}

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from queueops.management.base import one_line
-from queueops.management.verbs._changes import ChangeVerb
+from queueops.management.verbs._changes import ChangeVerb, behind, behind_text
 from queueops.management.verbs.isolate import add_target, target
 from queueops.operations import unisolate
 
@@ -26,7 +26,8 @@ class Verb(ChangeVerb):
             "kind": kind,
             "name": name,
             "intervention": done.intervention.pk,
+            **behind(self, done),
         }
 
     def render(self, result: dict[str, Any]) -> str:
-        return f"no longer isolated: {one_line(result['unisolated'])}"
+        return f"no longer isolated: {one_line(result['unisolated'])}{behind_text(result)}"
