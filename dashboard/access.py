@@ -54,7 +54,7 @@ def may(user: Any, codename: str) -> bool:
 def forbidden(request: HttpRequest, codename: str) -> HttpResponse:
     """403 in our look: which permission is missing, and who can give it."""
     text = _("Your account may not %(what)s.") % {"what": NEEDED.get(codename, codename)}
-    context = {"text": text, "permission": f"queueops.{codename}"}
+    context = {"text": text, "permission": f"queueops.{codename}", "sees": may(request.user, VIEW)}
     return render(request, "dashboard/forbidden.html", context, status=403)
 
 

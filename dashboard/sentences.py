@@ -15,6 +15,8 @@ from dashboard import wording
 from dashboard.selectors.snapshots import Need, Restraint, State
 from queueops.rdb.keys import SEP
 
+SHOWN = 3
+"""Needs told in the sentence; more are counted."""
 _LABEL = re.compile(r"^(?:Degraded|Unhealthy|Unknown):\s+")
 
 
@@ -87,7 +89,13 @@ def health(state: State) -> str:
         names = ", ".join(wording.named(row.name) for row in paused[:3])
         return _("On time, except what is paused: %(names)s.") % {"names": names}
     if state.level in ("warn", "bad") and needs:
-        return need(needs[0]).text
+        more = len(needs) - SHOWN
+        rest = (
+            [ngettext("%(n)s more needs a person.", "%(n)s more need a person.", more) % {"n": more}]
+            if more > 0
+            else []
+        )
+        return " ".join([*(said(item.text) for item in needs[:SHOWN]), *rest])
     if state.level == "ok":
         return _("All queues are on time.")
     return _LABEL.sub("", state.health) or _("There is no data yet.")
@@ -139,6 +147,12 @@ def _failed(g: dict[str, str]) -> str:
     return text % g
 
 
+def _growing(g: dict[str, str]) -> str:
+    if g["rate"] is None:
+        return _("%(queue)s will not clear: nothing completes.") % g
+    return _("%(queue)s will not clear: it grows by %(rate)s/min.") % g
+
+
 def _nobody(g: dict[str, str]) -> str:
     text = ngettext("%(n)s job waits and no worker is alive.", "%(n)s jobs wait and no worker is alive.", _jobs(g["n"]))
     return text % g
@@ -158,6 +172,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], _Build], ...] = (
         ),
     ),
     (re.compile(r"(?P<n>[\d,]+) more workers are silent\."), lambda g: _("%(n)s more workers are silent.") % g),
+    (re.compile(r"(?P<queue>.+) will not clear: (?:nothing completes|it grows by (?P<rate>[\d.]+)/min)\."), _growing),
     (re.compile(r"(?P<n>[\d,]+) jobs? waits? and no worker is alive\."), _nobody),
     (re.compile(r"(?P<name>.+) is stopped: its limit is 0\."), lambda g: _("%(name)s is stopped: its limit is 0.") % g),
     (

@@ -59,6 +59,14 @@ def age(seconds: float | None) -> str:
     return NBSP.join(f"{figure}{NBSP}{unit}" for figure, unit in parts(seconds)) or NONE
 
 
+def fine(seconds: float | None) -> str:
+    """As :func:`age`, in milliseconds below one second."""
+    if seconds is None or seconds >= 0.9995:
+        return age(seconds)
+    ms, unit = seconds * 1000, _("ms")
+    return f"{'<1' if 0 < ms < 1 else f'{ms:.0f}'}{NBSP}{unit}"
+
+
 def heat(seconds: float | None, target: float | None) -> int:
     """0 to 4 by multiples of the target: bold from 0.5, amber from 1, red tint from 1.5, solid red from 3."""
     if seconds is None or not target:

@@ -13,7 +13,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from redis.exceptions import RedisError
 
 from dashboard.selectors import snapshots
-from queueops.operations import OperationError
+from queueops.operations import Change, OperationError, told
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 LONGEST = 30 * 86400
@@ -78,10 +78,17 @@ def carry_out(request: HttpRequest, work: Callable[[], str]) -> HttpResponse:
         messages.error(request, str(error))
     except RedisError as error:
         text = _("Redis did not answer, so nothing is certain: look at the page before trying again. (%(error)s)")
-        messages.error(request, text % {"error": type(error).__name__})
+        messages.error(request, text % {"error": told(error)})
     finally:
         snapshots.forget()
     return back(request)
+
+
+def everywhere(request: HttpRequest, change: Change) -> None:
+    """Say where a change is not in force yet: a server that does not answer."""
+    if change.behind:
+        text = _("Not yet on the server of %(entries)s, which does not answer: the monitor sees to it.")
+        messages.warning(request, text % {"entries": ", ".join(change.behind)})
 
 
 def text(request: HttpRequest, name: str) -> Any:

@@ -18,9 +18,10 @@ def pause(request: HttpRequest) -> HttpResponse:
 
     def work() -> str:
         kind, name = forms.text(request, "kind"), request.POST.get("name", "")
-        operations.pause(
+        done = operations.pause(
             kind, name, actor=forms.actor(request), reason=forms.reason(request), seconds=forms.seconds(request)
         )
+        forms.everywhere(request, done)
         return _("Paused %(what)s. What runs now finishes; nothing new starts.") % {"what": _target(kind, name)}
 
     return forms.carry_out(request, work)
@@ -32,7 +33,8 @@ def resume(request: HttpRequest) -> HttpResponse:
 
     def work() -> str:
         kind, name = forms.text(request, "kind"), request.POST.get("name", "")
-        operations.resume(kind, name, actor=forms.actor(request), reason=forms.reason(request))
+        done = operations.resume(kind, name, actor=forms.actor(request), reason=forms.reason(request))
+        forms.everywhere(request, done)
         return _("Resumed %(what)s.") % {"what": _target(kind, name)}
 
     return forms.carry_out(request, work)
@@ -44,9 +46,10 @@ def isolate(request: HttpRequest) -> HttpResponse:
 
     def work() -> str:
         kind, name = forms.text(request, "kind"), forms.text(request, "name")
-        operations.isolate(
+        done = operations.isolate(
             kind, name, actor=forms.actor(request), reason=forms.reason(request), seconds=forms.seconds(request)
         )
+        forms.everywhere(request, done)
         return _("Isolated %(name)s: its jobs go to quarantine instead of running.") % {"name": wording.named(name)}
 
     return forms.carry_out(request, work)
@@ -58,7 +61,8 @@ def unisolate(request: HttpRequest) -> HttpResponse:
 
     def work() -> str:
         kind, name = forms.text(request, "kind"), forms.text(request, "name")
-        operations.unisolate(kind, name, actor=forms.actor(request), reason=forms.reason(request))
+        done = operations.unisolate(kind, name, actor=forms.actor(request), reason=forms.reason(request))
+        forms.everywhere(request, done)
         return _("%(name)s runs again.") % {"name": wording.named(name)}
 
     return forms.carry_out(request, work)
@@ -71,10 +75,11 @@ def limit(request: HttpRequest) -> HttpResponse:
     def work() -> str:
         control = forms.text(request, "control")
         number = None if request.POST.get("revert") else forms.whole(request, "limit")
-        operations.limit(
+        done = operations.limit(
             control, number, actor=forms.actor(request), reason=forms.reason(request),
             seconds=None if number is None else forms.seconds(request),
         )  # fmt: skip
+        forms.everywhere(request, done)
         name = wording.named(control[2:])
         if number is None:
             return _("%(name)s has its declared limit again.") % {"name": name}

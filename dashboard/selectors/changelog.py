@@ -21,18 +21,26 @@ EXPORTED = 1_000_000
 TRIPS = 4
 """A filtered page looks at CHUNK × TRIPS entries at most: the stream's default length."""
 
+PREFIX = 8
+"""Characters of an id that pages show: enough to look for it."""
+
 _ID = re.compile(r"\d{1,15}-\d{1,19}")
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What to show; an empty field shows everything. ``event`` may be a subject (``lock``) or an event."""
+    """What to show; an empty field shows everything. ``event`` may be a subject (``lock``) or an event.
+
+    A function is also found by the last part of its name, a job and a worker by the first 8 characters or more.
+    """
 
     event: str = ""
     queue: str | None = None
     function: str = ""
     job: str = ""
     control: str = ""
+    about: str = ""
+    """A part of the readable name or key of a control."""
     worker: str = ""
     by: str = ""
     text: str = ""
@@ -49,13 +57,18 @@ class Filter:
         return (
             (not self.event or entry.event == self.event or entry.event.startswith(self.event + "."))
             and (self.queue is None or entry.queue == self.queue)
-            and (not self.function or entry.function == self.function)
-            and (not self.job or entry.job == self.job)
+            and (not self.function or f".{entry.function}".endswith(f".{self.function}"))
+            and (not self.job or _begins(entry.job, self.job))
             and (not self.control or entry.instance == self.control or entry.instance.startswith(self.control + "\x1f"))
-            and (not self.worker or entry.worker == self.worker)
+            and (not self.about or self.about.casefold() in f"{entry.control_name} {entry.key}".casefold())
+            and (not self.worker or _begins(entry.worker, self.worker))
             and (not self.by or entry.by == self.by)
             and (not self.text or self.text.casefold() in entry.haystack)
         )
+
+
+def _begins(value: str, wanted: str) -> bool:
+    return value == wanted or (len(wanted) >= PREFIX and value.startswith(wanted))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dashboard.selectors import store
 from dashboard.selectors.flow import total
+from dashboard.selectors.remembered import Remembered
 from queueops.rdb.client import server_of, servers
 from queueops.telemetry import functions
 from queueops.telemetry.functions import FunctionStats
@@ -17,8 +16,6 @@ from queueops.telemetry.histograms import Histogram, merged
 
 WINDOWS = (10, 60)
 """Minutes that the page offers."""
-REMEMBER, READINGS = 5.0, 32
-"""Seconds for which one reading serves this process, and how many different ones are remembered."""
 
 Spread = tuple[float | None, float | None]
 Minutes = tuple[float | None, ...]
@@ -59,8 +56,7 @@ class Functions:
     minutes: int
 
 
-_memory: dict[tuple[str | None, str, int], tuple[float, Functions]] = {}
-_lock = threading.Lock()
+_memory: Remembered[Functions] = Remembered()
 
 
 def recent(queue: str | None, search: str, minutes: int) -> Functions:
@@ -68,11 +64,10 @@ def recent(queue: str | None, search: str, minutes: int) -> Functions:
 
     A server that does not answer has no rows here: the shared snapshot shows its panel.
     """
-    wanted = (queue, search, minutes)
-    with _lock:
-        read, found = _memory.get(wanted, (0.0, None))
-    if found is not None and time.monotonic() - read < REMEMBER:
-        return found
+    return _memory.get((queue, search, minutes), lambda: _read(queue, search, minutes))
+
+
+def _read(queue: str | None, search: str, minutes: int) -> Functions:
     groups: list[Group] = []
     matching = shown = 0
     for server in servers() if queue is None else (server_of(queue),):
@@ -86,18 +81,7 @@ def recent(queue: str | None, search: str, minutes: int) -> Functions:
         groups += [_group(server.alias, name, [r for r in page.rows if r.queue == name], complete) for name in names]
         matching, shown = matching + page.matching, shown + len(page.rows)
     groups.sort(key=lambda g: (-sum(line.arrived + line.completed for line in g.lines), g.queue, g.server))
-    found = Functions(tuple(groups), matching, shown, minutes)
-    with _lock:
-        if len(_memory) >= READINGS:
-            _memory.clear()
-        _memory[wanted] = (time.monotonic(), found)
-    return found
-
-
-def forget() -> None:
-    """Drop what is remembered."""
-    with _lock:
-        _memory.clear()
+    return Functions(tuple(groups), matching, shown, minutes)
 
 
 def _group(server: str, queue: str, rows: list[FunctionStats], complete: bool) -> Group:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.db.models import Q
@@ -48,12 +48,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What to show; an empty field shows everything."""
+    """What to show; an empty field shows everything. ``target`` is a part of it, ``text`` of target or reason."""
 
     verb: str = ""
     actor: str = ""
     state: str = ""
+    target: str = ""
     text: str = ""
+    start: int = 0
+    """Nothing older than this (ms); 0 = all."""
+    end: int = 0
 
     @property
     def active(self) -> bool:
@@ -75,6 +79,12 @@ def page(wanted: Filter, *, after: str = "", size: int = PAGE) -> Page:
     for name in ("verb", "actor", "state"):
         if value := getattr(wanted, name):
             rows = rows.filter(**{name: value})
+    if wanted.target:
+        rows = rows.filter(target__icontains=wanted.target)
+    if wanted.start:
+        rows = rows.filter(at__gte=datetime.fromtimestamp(wanted.start / 1000, UTC))
+    if wanted.end:
+        rows = rows.filter(at__lte=datetime.fromtimestamp(wanted.end / 1000, UTC))
     if wanted.text:
         rows = rows.filter(Q(target__icontains=wanted.text) | Q(reason__icontains=wanted.text))
     key = keyset(after)

@@ -14,9 +14,8 @@ from queueops.models import QuarantinedJob
 
 PAGE = 50
 FACETS = 12
-TEXT = 4000
-"""Characters of a description or error shown in the list."""
-
+TEXT = 1500
+"""Characters of a description or error shown in the list: the beginning of one, the end of the other."""
 
 FIELDS = ("reason", "queue", "function", "fingerprint", "age")
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -70,7 +69,7 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One kept job. Times in µs; ``error`` is the last line of its traceback."""
+    """One kept job. Times in µs; ``error`` is the last line of ``traceback``."""
 
     pk: int
     server: str
@@ -79,6 +78,7 @@ class Row:
     function: str
     reason: str
     error: str
+    traceback: str
     attempts: int
     crashes: int
     replays: int
@@ -145,6 +145,7 @@ def _row(job: QuarantinedJob) -> Row:
         function=job.function,
         reason=job.reason,
         error=_last_line(job.error),
+        traceback=job.error[-TEXT:],
         attempts=job.attempts,
         crashes=job.crashes,
         replays=job.replays,

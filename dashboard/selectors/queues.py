@@ -39,6 +39,8 @@ class Queue:
     name: str
     server: str
     row: snapshots.QueueRow | None
+    known: bool
+    """It is in the settings, or a job was sent to it."""
     functions: tuple[FunctionRow, ...]
     jobs: jobs.JobPage
     now: int
@@ -49,13 +51,16 @@ def queue(name: str, tab: str, row: snapshots.QueueRow | None, *, after: str = "
     server = server_of(name)
     first, second = Batch(server.connection), Batch(server.connection)
     functions = _FunctionReader(first, name)
+    seen = first.call("zscore", store.keys().static("queues"), name)
+    listed = first.call("sismember", store.keys().static("rq_queues"), store.keys().of("rq_queue", name))
     with store.guard(server):
         first.run()
         functions.minutes(second)
         second.run()
     wanted = JobFilter(jobs.state_of(tab), name)
     found = jobs.page(tab, wanted, after=after, before=before)
-    return Queue(name, server.alias, row, functions.rows(), found, functions.now)
+    known = bool(row or name in server.queues or seen.get() is not None or listed.get() or found.rows)
+    return Queue(name, server.alias, row, known, functions.rows(), found, functions.now)
 
 
 class _FunctionReader:

@@ -33,6 +33,7 @@ register.filter("visible", wording.visible)
 register.filter("short", wording.short)
 register.filter("size", wording.size)
 register.filter("plain_age", wording.age)
+register.filter("fine_age", wording.fine)
 
 
 @register.filter
@@ -127,6 +128,8 @@ def link(page_: str, *args: Any, **query: Any) -> str:
     """``/queues/?name=…``: names go into the query, encoded. A None leaves its key out."""
     base = reverse(f"dashboard:{page_}", args=args) if args else _page_url(page_, get_script_prefix())
     pairs = {key: value for key, value in query.items() if value is not None}
+    if query.get("queue") == "":  # in a form an empty field means any
+        pairs["empty"] = "1"
     return f"{base}?{urlencode(pairs)}" if pairs else base
 
 
@@ -282,9 +285,8 @@ def growth(row: QueueRow) -> SafeString:
     if pace is None:
         return SafeString('<span class="faint">–</span>')
     more = pace[0] - pace[1]
-    look = "bad" if more > 0.05 * pace[1] and row.waiting else "good" if more < 0 else ""
-    words = _("%(sign)s%(rate)s/min") % {"sign": "+" if more > 0 else "", "rate": wording.rate(more)}
-    return format_html('<span class="delta {}">{}</span>', look, words)
+    look = "bad" if more > 0 and drains.drain(row).bad else "good" if more < 0 else ""
+    return format_html('<span class="delta {}">{}</span>', look, _("%(n)s/min") % {"n": wording.signed(more)})
 
 
 @register.simple_tag

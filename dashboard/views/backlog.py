@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 
 from dashboard.access import page
-from dashboard.selectors import snapshots
+from dashboard.selectors import lines, snapshots
 from dashboard.selectors.snapshot_data import QueueRow
 from dashboard.views.shell import show
 
@@ -17,7 +17,7 @@ RARE = ("rate_limited", "intermediate")
 
 @page
 def backlog(request: HttpRequest) -> HttpResponse:
-    """Every queue, largest backlog first, with its open work by place; from the shared snapshot alone."""
+    """Every queue, largest backlog first, with its open work by place; below, what the parked jobs wait for."""
     state = snapshots.current()
     rows = sorted(state.queues, key=lambda row: (-_open(row), row.name))
     sums = [(place, sum(row.open.get(place, 0) for row in rows)) for place in PLACES]
@@ -26,6 +26,7 @@ def backlog(request: HttpRequest) -> HttpResponse:
     context = {
         "state": state,
         "table": table,
+        "parked": lines.parked(),
         "sums": sums,
         "open": sum(map(_open, rows)),
         "failed": sum(row.failed for row in rows),

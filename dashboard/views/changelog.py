@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from itertools import chain
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict
@@ -11,46 +10,37 @@ from dashboard import exports
 from dashboard.access import page
 from dashboard.selectors import changelog as log
 from dashboard.selectors import snapshots, store
+from dashboard.views import times
 from dashboard.views.shell import show, unavailable
 from queueops.conf import conf
 
 SUBJECTS = (
     "job", "lock", "semaphore", "rate", "unique", "breaker", "lease", "control", "queue", "function", "worker",
 )  # fmt: skip
-SPANS = {"15m": 900, "1h": 3600, "6h": 21_600, "1d": 86_400}
-"""Seconds behind the newest entry that the page offers."""
+TEXTS = ("event", "function", "job", "about", "worker", "by")
+LONGEST = 500
+"""Characters of a filter."""
 
 
-def _moment(text: str) -> int:
-    """ms of an ISO time (UTC when it names no zone); 0 for anything else."""
-    try:
-        at = datetime.fromisoformat(text.strip())
-        return max(0, int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000))
-    except (ValueError, OverflowError):
-        return 0
-
-
-def _wanted(get: QueryDict) -> log.Filter:
-    span = SPANS.get(get.get("span", ""))
-    start = snapshots.current().now // 1000 - span * 1000 if span else _moment(get.get("from", ""))
-    return log.Filter(
-        event=get.get("event", "").strip(),
-        queue=get.get("queue"),
-        function=get.get("function", "").strip(),
-        job=get.get("job", "").strip(),
+def _wanted(get: QueryDict) -> tuple[log.Filter, times.Times]:
+    """An empty ``queue`` means any, but for ``empty`` beside it: it is a name, too."""
+    when = times.asked(get, snapshots.current().now)
+    wanted = log.Filter(
+        **{name: get.get(name, "").strip()[:LONGEST] for name in TEXTS},
         control=get.get("control", ""),
-        worker=get.get("worker", "").strip(),
-        by=get.get("by", "").strip(),
-        text=get.get("q", "").strip()[:200],
-        start=start,
-        end=_moment(get.get("to", "")),
+        queue=get.get("queue") or ("" if "empty" in get else None),
+        text=get.get("q", "").strip()[:LONGEST],
+        start=when.start,
+        end=when.end,
     )
+    return wanted, when
 
 
 @page
 def changelog(request: HttpRequest) -> HttpResponse:
     """Newest first; every filter is in the address."""
-    get, wanted = request.GET, _wanted(request.GET)
+    get = request.GET
+    wanted, when = _wanted(get)
     try:
         found = log.page(wanted, alias=get.get("server", ""), before=get.get("before", ""))
     except store.StoreDown as error:
@@ -59,8 +49,9 @@ def changelog(request: HttpRequest) -> HttpResponse:
         "found": found,
         "wanted": wanted,
         "subjects": SUBJECTS,
-        "spans": SPANS,
-        "span": get.get("span", ""),
+        "spans": times.spans(),
+        "times": when,
+        "queue_names": sorted({row.name for row in snapshots.current().queues}),
         "paged": "before" in get,
         "off": conf.CHANGELOG_LENGTH == 0,
     }
@@ -72,7 +63,7 @@ def export(request: HttpRequest, kind: str) -> HttpResponseBase:
     """All that passes the filters of the address, as CSV or JSON lines."""
     if kind not in exports.FORMATS:
         raise Http404
-    entries = log.stream(_wanted(request.GET), alias=request.GET.get("server", ""))
+    entries = log.stream(_wanted(request.GET)[0], alias=request.GET.get("server", ""))
     try:
         first = next(entries, None)
     except store.StoreDown as error:

@@ -28,4 +28,5 @@ def queues_page(request: HttpRequest) -> HttpResponse:
         found = queues.queue(name, tab, row, after=after, before=before)
     except store.StoreDown as error:
         return unavailable(request, "queues", error)
-    return show(request, "queues_one", {"state": state, "queue": found, "row": row, "name": name, **listed(found.jobs)})
+    context = {"state": state, "queue": found, "row": row, "name": name, **listed(found.jobs)}
+    return show(request, "queues_one", context, status=200 if found.known else 404)

@@ -58,6 +58,24 @@
     }
   }
 
+  // A moment in a filter is typed in the viewer's zone; the address carries UTC.
+  function localFields(root) {
+    for (const word of root.querySelectorAll("[data-utc-word]")) word.hidden = true;
+    for (const input of root.querySelectorAll("input[data-utc]")) {
+      const moment = new Date(`${input.dataset.utc}Z`);
+      if (!isNaN(moment)) input.setAttribute("value", new Date(moment - moment.getTimezoneOffset() * 60000).toISOString().slice(0, 19).replace(/:00$/, ""));
+    }
+  }
+  document.addEventListener("formdata", (event) => {
+    if (event.target.method !== "get") return;
+    for (const input of event.target.querySelectorAll("input[data-utc]")) if (input.value) {
+      event.formData.set(input.name, new Date(input.value).toISOString().replace(".000", ""));
+      event.formData.delete("span");
+    }
+    // short addresses: an empty field says nothing, an empty hidden one may be a name
+    for (const field of event.target.elements) if (field.name && field.type !== "hidden" && field.value === "") event.formData.delete(field.name);
+  });
+
   // --- refresh --------------------------------------------------------------------------------------------------------
   let refreshedAt = clock(), running = false, due = false;
 
@@ -106,27 +124,27 @@
     }
   }
 
-  // New lines of the changelog wait behind a button.
-  let waiting = "";
+  // A list with the newest first (tbody[data-log]): its rows stay where they are, new ones wait behind a button.
+  let wanted = false;
   function hold(doc) {
-    const old = new Set([...document.querySelectorAll("#live tbody[data-log] > tr")].map((row) => row.id));
-    const rows = [...doc.querySelectorAll("tbody[data-log] > tr")];
-    const added = rows.filter((row) => !old.has(row.id)).length;
-    const button = document.getElementById("newrows");
-    if (!button || !old.size || !added) return false;
-    waiting = doc.getElementById("live").outerHTML;
+    const body = document.querySelector("#live tbody[data-log]"), next = doc.querySelector("tbody[data-log]"), button = doc.getElementById("newrows");
+    if (!body || !next || !button) return;
+    const shown = [...body.rows], rows = [...next.rows], fresh = new Map(rows.map((row) => [row.id, row]));
+    const known = new Set(shown.map((row) => row.id)), tail = rows.findLastIndex((row) => known.has(row.id));
+    const isNew = (row) => !known.has(row.id), added = rows.filter((row, i) => isNew(row) && (i < tail || tail < 0)).length;
+    if (!added) return;
+    // what stood below the last row that both know was pushed off the page, it is not gone
+    const last = shown.findLastIndex((row) => fresh.has(row.id));
+    const kept = shown.map((row, i) => fresh.get(row.id) || (i > last ? row.cloneNode(true) : null)).filter(Boolean);
+    next.replaceChildren(...kept, ...(tail < 0 ? [] : rows.slice(tail + 1)));
     button.hidden = false;
     button.textContent = text.newText.replace("{n}", added === rows.length ? `${added}+` : added);
-    return true;
   }
   document.addEventListener("click", (event) => {
-    if (!event.target.closest("#newrows") || !waiting) return;
-    const template = document.createElement("template");
-    template.innerHTML = waiting;
-    waiting = "";
-    Idiomorph.morph(live(), template.content.firstElementChild, { morphStyle: "outerHTML" });
-    document.getElementById("newrows").hidden = true;
-    localTimes(live());
+    if (!event.target.closest("#newrows")) return;
+    wanted = true;
+    refreshedAt = -Infinity;
+    refresh();
   });
 
   document.addEventListener("htmx:beforeSwap", (event) => {
@@ -135,8 +153,10 @@
     if (held()) { event.detail.shouldSwap = false; return; } // asked before, answered after the first tick
     const doc = new DOMParser().parseFromString(event.detail.serverResponse, "text/html");
     if (!doc.getElementById("live")) { event.detail.shouldSwap = false; return; }
-    if ("hold" in live().dataset && hold(doc)) { event.detail.shouldSwap = false; return; }
+    if (!wanted) hold(doc);
+    wanted = false;
     keepOrder(doc);
+    localFields(doc);
     event.detail.serverResponse = doc.body.innerHTML;
   });
   document.addEventListener("htmx:afterSettle", () => localTimes(document));
@@ -145,9 +165,10 @@
   document.addEventListener("DOMContentLoaded", () => {
     if (window.Idiomorph) {
       Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) =>
-        !(name === "open" && node.tagName === "DETAILS") && !(node.id === "newrows" && name === "hidden");
+        !(name === "open" && node.tagName === "DETAILS");
     }
     localTimes(document);
+    localFields(document);
     tick();
     connect();
   });

@@ -24,9 +24,11 @@ PAGES = (
     "/queues/?name=default",
     "/locks/",
     "/changelog/",
+    "/changelog/?worker=nobody&span=1h",
     "/flow/",
     "/backlog/",
     "/quarantine/",
+    "/interventions/?verb=pause&to=2026-03-12T14:32:00Z",
     "/workers/",
     "/jobs/",
 )
@@ -165,7 +167,7 @@ def test_new_lines_of_the_changelog_wait_behind_a_button(open_page: Open, stage:
     first = page.locator("tbody[data-log] tr").first
     was = first.get_attribute("id")
     redis.xadd(conf.keys.static("log"), {"e": "queue.paused", "q": "mail", "by": "mika"})
-    page.locator("#newrows:visible", has_text="1 new").wait_for()
+    page.locator("#newrows:visible", has_text="Load 1 new").wait_for()
     assert first.get_attribute("id") == was
     page.locator("#newrows").click()
     page.locator("tbody[data-log] tr", has_text="mika").wait_for()

@@ -9,7 +9,7 @@ import redis as redis_py
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
-from dashboard.selectors import functions, snapshots, store
+from dashboard.selectors import remembered, snapshots, store
 from queueops.conf import conf
 from queueops.rdb import client as clients
 from queueops.rdb.client import Server, default_server
@@ -42,11 +42,11 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No test sees what another one read, and a slow machine reads no more often within a page."""
     monkeypatch.setattr(snapshots, "REMEMBER", 60.0)
     snapshots.forget()
-    functions.forget()
+    remembered.forget()
     store.forget()
     yield
     snapshots.forget()
-    functions.forget()
+    remembered.forget()
     store.forget()
 
 

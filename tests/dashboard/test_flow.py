@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from dashboard.selectors import functions
+from dashboard.selectors import remembered
 from queueops.conf import conf
 from queueops.rdb.keys import SEP
 from tests.dashboard.conftest import HOSTILE, Counting, queue_row
@@ -79,7 +79,7 @@ def test_c33_round_trips_and_rows_at_any_size(
     now = int(time.time())
     redis.zadd(conf.keys.static("functions"), {f"default{SEP}f{n}": (now + 3600) * 1_000_000 + n for n in range(count)})
     boss.get("/flow/")
-    functions.forget()
+    remembered.forget()
     counting.trips = 0
     answer = boss.get("/flow/?minutes=60")
     assert counting.trips == 2, "beside the shared snapshot"

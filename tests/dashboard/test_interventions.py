@@ -30,6 +30,10 @@ def rows(boss: Client, redis: Any) -> None:
         ({"state": "in_force"}, 1),
         ({"q": "S3-1"}, 1),
         ({"verb": "nothing"}, 0),
+        ({"target": "s3-2"}, 1),
+        ({"span": "15m"}, 3),
+        ({"to": "2020-01-01T00:00:00Z"}, 0),
+        ({"from": "2020-01-01T00:00:00Z", "actor": "ann"}, 2),
     ],
 )
 def test_filters(boss: Client, rows: None, query: dict[str, str], count: int) -> None:

@@ -66,6 +66,16 @@ def test_all_of_one_error_are_replayed(boss: Client, kept: None) -> None:
     assert sorted(batch.items.values_list("job_id", flat=True)) == ["j0", "j1"] and batch.rate == 5
 
 
+def test_a_preview_says_what_it_was_and_that_it_ran(boss: Client, redis: Any) -> None:
+    error = "Traceback\n  <script>alert(1)</script>\nValueError: password=hunter2"
+    keep(1, attempts=3, replays=1, description="app.f(token='sesame', n=1)", error=error)
+    keep(2, attempts=0)
+    page = boss.get("/quarantine/").content.decode()
+    assert "It ran 3 times: side effects may exist." in page and "Replayed 1 time before." in page
+    assert page.count("It never ran") == 1
+    assert "hunter2" not in page and "sesame" not in page and "<script>alert" not in page
+
+
 @pytest.mark.parametrize("count", [10, 10_000])
 def test_c33_few_queries_at_any_size(boss: Client, redis: Any, count: int) -> None:
     now = timezone.now()

@@ -58,3 +58,19 @@ def test_short_or_empty_series_do_not_fail(values: list[float | None]) -> None:
 @pytest.mark.parametrize("top", [0, 0.3, 1, 7, 99, 101, 12345.6])
 def test_the_axis_ends_at_a_round_number_above(top: float) -> None:
     assert top <= charts.nice(top) <= max(1.0, top * 2.5)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (None, "–"),
+        (0.0, "0 ms"),
+        (0.0004, "<1 ms"),
+        (0.0125, "12 ms"),
+        (0.9994, "999 ms"),
+        (0.9996, "1.0 s"),
+        (75, "1 m 15 s"),
+    ],
+)
+def test_short_times_in_milliseconds(seconds: float | None, text: str) -> None:
+    assert wording.fine(seconds).replace(wording.NBSP, " ") == text
