@@ -129,7 +129,7 @@ def _checks(facts: JobFacts, held: Sequence[InstanceInfo]) -> tuple[Check, ...]:
         found.append(Check("due", False, facts={"at": facts.looked_at or 0}, blocks=True))
     weights = {claim["i"]: claim.get("w") or 1 for claim in facts.claims}
     for info in held:
-        used, limit = info.used + info.offers, info.limit
+        used, limit = info.used + info.offers, info.capacity
         room = limit is None or used + float(weights.get(info.id, 1)) <= limit
         mine = info.id == parked
         place = facts.place + 1 if mine and facts.place is not None else None

@@ -264,7 +264,7 @@ class _Teller:
     def _too_heavy(self, instance: str, line: InstanceDetail | None) -> str:
         """A weight above the limit in force: it waits for another limit, not for room."""
         weight = next((int(_number(c.get("w"))) for c in self.f.claims if c.get("i") == instance), 1)
-        limit = line.info.limit if line else None
+        limit = line.info.capacity if line else None
         if line is None or not limit or weight <= limit:
             return ""
         name = control(instance, line.info.key_text)
@@ -284,7 +284,7 @@ class _Teller:
         if line.holders:
             first = line.holders[0]
             if info.kind == "rate":
-                used = {"n": info.holders, "limit": info.limit, "span": span((info.per or 0) * 1_000_000)}
+                used = {"n": f"{info.used:g}", "limit": info.capacity, "span": span((info.per or 0) * 1_000_000)}
                 return _("%(n)s of %(limit)s starts in %(span)s are used") % used
             if info.kind == "breaker":
                 failed = {"n": info.holders, "span": span((info.per or 0) * 1_000_000)}

@@ -33,6 +33,10 @@ class Controlled(Claiming):
         with suppress(*SILENT):  # else with the first job
             self.publish()
 
+    def _start_scheduler(self, *args: Any, **kwargs: Any) -> None:
+        """The claim door moves what is due, in the step that decides; RQ's scheduler beside it would move it twice."""
+        self.log.info("Worker %s: scheduled jobs are moved by the claim, RQ's scheduler is not started", self.name)
+
     def unsubscribe(self) -> None:
         """As RQ's; a subscription that a failover has cut already needs no end."""
         with suppress(*SILENT):

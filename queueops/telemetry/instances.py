@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
@@ -38,6 +38,12 @@ class InstanceInfo:
     strategy: str = ""
     oldest_wait: float | None = None
     next_end: int | None = None
+    burst: int | None = None
+
+    @property
+    def capacity(self) -> int | None:
+        """The most that is used at once, and the heaviest claim that ever fits: of a bucket its burst."""
+        return self.burst or self.limit if self.strategy == "bucket" else self.limit
 
 
 def control_of(instance: str) -> str:
@@ -107,7 +113,7 @@ class InstanceReader:
             used = rate_used(strategy, self._now, per, limit, number(defined.get("burst")), held.number(), rate.get())
         reserved = offers.number() + (number(offer_weights.get()) or 0)
         oldest, end = first.get([]), soonest.get([])
-        return InstanceInfo(
+        info = InstanceInfo(
             id=i,
             kind=kind,
             name=name,
@@ -119,13 +125,15 @@ class InstanceReader:
             holders=held.number(),
             offers=offers.number(),
             waiters=line.number(),
-            full=limit is not None and used + reserved >= limit,
+            full=False,
             per=per / US if per else None,
             strategy=strategy,
             oldest_wait=age(oldest[0][1], self._now) if oldest else None,
             # a unique lock may last as long as its job is open
             next_end=int(end[0][1]) if end and kind not in ("rate", "breaker") and isfinite(end[0][1]) else None,
+            burst=number(defined.get("burst")),
         )
+        return replace(info, full=info.capacity is not None and used + reserved >= info.capacity)
 
 
 def rate_used(

@@ -76,6 +76,7 @@ def test_the_worker_died_while_rq_moved_them(
     found = pair(queue, parent)
     assert doors.start()
     parent.set_status(JobStatus.FINISHED)
+    queue.connection.delete(K.of("rq_wip", queue.name))
     assert queue.move_dependents_to_ready(Job.fetch(parent.id, connection=queue.connection))
     assert states(*found) == [JobStatus.READY_TO_ENQUEUE] * 2
     forward(31)

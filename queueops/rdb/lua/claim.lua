@@ -6,7 +6,6 @@
 --       | {'SUSPENDED'} | {'QUIET'} | {'MIRROR_MISSING'}
 -- Events: job.started, .parked, .quarantined, .skipped, .gone, .expired; *.acquired; those of includes/due
 --- include door
---- include iso
 local worker, token, previous, queues = ARGV[1], ARGV[2], ARGV[3], cjson.decode(ARGV[4])
 local span, simple, idle, worker_ttl, iso, seconds = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7] == '1', ARGV[8], ARGV[9], ARGV[10]
 
@@ -93,7 +92,7 @@ local function consider(queue, id)
   end
   if status == 'finished' or status == 'failed' or status == 'canceled' or status == 'stopped' then
     redis.call('LPOP', list)
-    redis.call('ZREM', K.waiting .. queue, id)
+    if not called_off(id, queue, func, status, got[9]) then redis.call('ZREM', K.waiting .. queue, id) end
     log('job.stale_entry', {job = id, f = func, q = queue, why = status})
     return 'next'
   end

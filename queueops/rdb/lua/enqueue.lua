@@ -39,7 +39,7 @@ if old[1] then
 end
 local function due_at()
   if mode ~= 'schedule' then return NOW end
-  if string.sub(due, 1, 1) == '+' then due = string.format('%.6f', NOW / 1000000 + tonumber(due)) end
+  if string.sub(due, 1, 1) == '+' then due = string.format('%.6f', NOW / 1000000 + tonumber(string.sub(due, 2))) end
   return tonumber(due) * 1000000
 end
 local saved = false

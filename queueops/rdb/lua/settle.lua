@@ -22,7 +22,7 @@ end
 local id, queue, func, key = record.job, record.queue, record['function'], K.rq_job .. record.job
 if tonumber(redis.call('ZSCORE', K.lease_ends, token) or 0) <= NOW then
   local got = redis.call('HMGET', key, 'status', 'worker_name')
-  if taken_over(got[1], got[2], record) then
+  if told_elsewhere(token, record, got[1], got[2]) then
     lapse(token, record, 'lease ended')
     log('lease.lost', {t = string.sub(token, 1, 8), job = id, f = func, why = 'finished after RQ called it abandoned'})
     return {'LOST'}

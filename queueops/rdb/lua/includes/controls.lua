@@ -29,6 +29,12 @@ local function definition(claim)
 end
 
 local RATES = {}
+-- capacity(claim): the heaviest claim that ever fits
+local function capacity(claim)
+  local d = definition(claim)
+  return d.s == 'bucket' and d.b or d.n
+end
+
 RATES.sliding = {
   room = function(claim, d, offered)
     local key = K.holders .. claim.i

@@ -1,4 +1,5 @@
 -- What time alone brings: ended leases, room in a line, scheduled jobs, parked jobs that are looked at again.
+--- include iso
 local function end_due_leases(most)
   local tokens = redis.call('ZRANGEBYSCORE', K.lease_ends, '-inf', int(NOW), 'LIMIT', 0, most)
   for _, token in ipairs(tokens) do
@@ -34,15 +35,18 @@ local function move_due(queue, iso, most)
   local moved = 0
   for i = 1, #due, 2 do
     local id, key = due[i], K.rq_job .. due[i]
-    local got = redis.call('HMGET', key, F.parked, 'rate_limit_key', 'enqueue_at_front', 'ttl', 'status', F.func)
-    if got[1] then
+    local got = redis.call('HMGET', key, F.parked, 'rate_limit_key', 'enqueue_at_front', 'ttl', 'status', F.func, 'created_at')
+    if called_off(id, queue, got[6] or '', got[5], got[1]) then
+      redis.call('ZREM', K.rq_scheduled .. queue, id)
+    elseif got[1] then
       redis.call('ZADD', K.rq_scheduled .. queue, int(now_s + 3600), id)
       redis.call('ZADD', K.parked .. queue, 'NX', int(NOW), id) -- where our index has lost it
     elseif not got[5] then
       redis.call('ZREM', K.rq_scheduled .. queue, id)
       gone(id, queue, got[6] or '')
     elseif not got[2] then
-      local since = math.min(tonumber(due[i + 1]) * 1000000, NOW)
+      -- a time long past is no wait: it counts from when the job was made
+      local since = math.min(math.max(tonumber(due[i + 1]) * 1000000, iso_us(got[7]) or 0), NOW)
       redis.call('HSET', key, 'status', 'queued', 'enqueued_at', iso, F.since, int(since))
       if not got[4] then redis.call('PERSIST', key) end
       redis.call(got[3] == '1' and 'LPUSH' or 'RPUSH', K.rq_queue .. queue, id)
@@ -58,9 +62,11 @@ end
 local function recheck_parked(queue, most)
   local due = redis.call('ZRANGEBYSCORE', K.parked .. queue, '-inf', int(NOW), 'LIMIT', 0, most)
   for _, id in ipairs(due) do
-    local got = redis.call('HMGET', K.rq_job .. id, F.parked, F.func, F.claims, F.since)
+    local got = redis.call('HMGET', K.rq_job .. id, F.parked, F.func, F.claims, F.since, 'status')
     local instance, func = got[1], got[2] or ''
-    if not instance then
+    if called_off(id, queue, func, got[5], instance) then
+      redis.call('ZREM', K.parked .. queue, id)
+    elseif not instance then
       redis.call('ZREM', K.parked .. queue, id)
       if not redis.call('HGET', K.rq_job .. id, 'status') then
         redis.call('ZREM', K.rq_scheduled .. queue, id)

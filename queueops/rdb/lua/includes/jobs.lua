@@ -126,14 +126,33 @@ local function begin_late(token, record)
     q = record.queue, w = record.worker, t = string.sub(token, 1, 8)})
 end
 
--- taken_over(status, worker, record): RQ's clean-up of a lease that nobody ended has given the job to somebody else
-local function taken_over(status, worker, record)
+-- on_the_list(id, queue): what was put there lately lies near an end; a long list is not searched in the middle
+local function on_the_list(id, queue)
+  for _, list in ipairs({K.rq_queue .. queue, K.rq_queue .. queue .. ':intermediate'}) do
+    for _, from in ipairs({-1, 1}) do
+      if redis.call('LPOS', list, id, 'RANK', from, 'MAXLEN', 100000) then return true end
+    end
+  end
+  return redis.call('HEXISTS', K.again, id) == 1
+end
+
+-- told_elsewhere(token, record, status, worker) -> has somebody else (RQ's clean-up, a cancel) recorded what becomes of
+-- the job? As long as nobody has, the run stands in RQ's registry. The status alone proves nothing: user code that saves
+-- a job which it fetched before the start writes the old one.
+local ENDED = {finished = 1, failed = 1, canceled = 1, stopped = 1}
+local function told_elsewhere(token, record, status, worker)
+  local id, queue = record.job, record.queue
+  if type(redis.pcall('ZSCORE', K.rq_wip .. queue, id .. ':' .. token)) == 'string' then
+    return status == 'canceled' and redis.call('ZSCORE', K.rq_canceled .. queue, id) ~= false
+  end
   if status == 'started' then return record.worker ~= '' and worker ~= record.worker end
-  return status == 'queued' or status == 'scheduled' or status == 'failed'
+  if status == 'queued' then return on_the_list(id, queue) end
+  local registry = {scheduled = K.rq_scheduled, deferred = K.rq_deferred, ready_to_enqueue = K.rq_ready}
+  if registry[status] then return redis.call('ZSCORE', registry[status] .. queue, id) ~= false end
+  return ENDED[status] ~= nil or status == 'rate_limited'
 end
 
 -- abort(id, queue, token, instances): after a failure half way: no lease, no hold, and an open job stands on its queue
-local ENDED = {finished = 1, failed = 1, canceled = 1, stopped = 1}
 local function abort(id, queue, token, instances)
   local key, list = K.rq_job .. id, K.rq_queue .. queue
   blame(instances)
@@ -157,16 +176,16 @@ local function held_by(record)
   return found
 end
 
--- crash(token, record, why) -> 'crashed' | 'quarantined': the process is gone without a word. RQ's own record decides if
--- it got that far; else the job returns to the front until it has crashed too often within a day.
+-- crash(token, record, why) -> 'crashed' | 'quarantined': the process is gone without a word. What somebody else has
+-- recorded of the job holds; else it returns to the front until it has crashed too often within a day.
 local function crash(token, record, why)
   why = why or 'no reason told'
   local id, queue, func = record.job, record.queue, record['function']
   local key = K.rq_job .. id
   begin_late(token, record)
-  local got = redis.call('HMGET', key, 'status', 'data', F.crashes, F.crash_at, F.policy, F.token, 'worker_name')
+  local got = redis.call('HMGET', key, 'status', 'data', F.crashes, F.crash_at, F.policy, 'worker_name')
   local status = got[1]
-  if got[2] and status == 'started' and got[6] == token and not taken_over(status, got[7], record) then
+  if got[2] and not told_elsewhere(token, record, status, got[6]) then
     local crashes, first = num(got[3], 0), num(got[4], 0)
     if NOW - first > 86400000000 then crashes, first = 0, NOW end
     crashes = crashes + 1

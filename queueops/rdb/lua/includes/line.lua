@@ -59,6 +59,20 @@ local function unpark(id, queue, instance)
   end
 end
 
+-- called_off(id, queue, func, status, instance) -> was it cancelled by plain RQ while it waited? Then it leaves all places
+local function called_off(id, queue, func, status, instance)
+  if status ~= 'canceled' or not redis.call('ZSCORE', K.rq_canceled .. queue, id) then return false end
+  unpark(id, queue, instance)
+  redis.call('ZREM', K.expiring, id)
+  unique_gone(id)
+  -- whoever takes it from the index of the waiting counts it
+  if redis.call('ZREM', K.waiting .. queue, id) == 1 then
+    count(queue, func, 'cancelled')
+    log('job.cancelled', {job = id, f = func, q = queue})
+  end
+  return true
+end
+
 -- skip(id, queue, func, claim[, why]): a job that would rather not run than wait
 local function skip(id, queue, func, claim, why)
   local key = K.rq_job .. id
@@ -118,10 +132,12 @@ local function wake(instance)
       pump_at(instance, NOW)
       break
     end
-    local job = redis.call('HMGET', K.rq_job .. id, 'origin', F.parked, F.claims, F.func)
+    local job = redis.call('HMGET', K.rq_job .. id, 'origin', F.parked, F.claims, F.func, 'status')
     local queue, func = job[1] or '', job[4] or ''
     if job[2] ~= instance then
       redis.call('ZREM', K.line .. instance, id)
+    elseif called_off(id, queue, func, job[5], instance) then
+      -- the next one has its place
     elseif paused_function(func) then
       redis.call('ZREM', K.line .. instance, id)
       local pause = paused_function(func)
@@ -136,7 +152,7 @@ local function wake(instance)
       for _, claim in ipairs(claims) do if claim.i == instance then own = claim end end
       local fits, due = true, nil
       if own then fits, due = room(own, id) end
-      if own and own.w > definition(own).n and definition(own).n > 0 then
+      if own and own.w > capacity(own) and definition(own).n > 0 then
         rank = rank + 1
       elseif not fits then
         if due then pump_at(instance, due) end
@@ -259,11 +275,11 @@ local function let_in(func, most)
   local rows, from, let = redis.call('ZRANGE', K.line .. instance, 0, most - 1, 'WITHSCORES'), {}, 0
   for i = 1, #rows, 2 do
     local id = rows[i]
-    local job = redis.call('HMGET', K.rq_job .. id, 'origin', F.parked)
+    local job = redis.call('HMGET', K.rq_job .. id, 'origin', F.parked, 'status')
+    local queue = job[1] or ''
     if job[2] ~= instance then
       redis.call('ZREM', K.line .. instance, id)
-    else
-      local queue = job[1] or ''
+    elseif not called_off(id, queue, func, job[3], instance) then
       local place, before = place_of(queue, tonumber(rows[i + 1]), from[queue] or 0)
       if not place then
         -- enough is let in for now; looked at again when some of it has run

@@ -83,11 +83,11 @@ wake_unique = function(instance)
     local head = redis.call('ZRANGE', K.line .. instance, 0, 0, 'WITHSCORES')
     local id, since = head[1], tonumber(head[2])
     if not id then break end
-    local job = redis.call('HMGET', K.rq_job .. id, 'origin', F.parked, F.func, F.uniques)
+    local job = redis.call('HMGET', K.rq_job .. id, 'origin', F.parked, F.func, F.uniques, 'status')
     local queue, func = job[1] or '', job[3] or ''
     if job[2] ~= instance then
       redis.call('ZREM', K.line .. instance, id)
-    else
+    elseif not called_off(id, queue, func, job[5], instance) then
       local specs = uniques(job[4])
       local other = unique_conflict(specs, id)
       if other then
