@@ -176,6 +176,12 @@ _PATTERNS: tuple[tuple[re.Pattern[str], _Build], ...] = (
     (re.compile(r"(?P<n>[\d,]+) jobs? waits? and no worker is alive\."), _nobody),
     (re.compile(r"(?P<name>.+) is stopped: its limit is 0\."), lambda g: _("%(name)s is stopped: its limit is 0.") % g),
     (
+        re.compile(r"Redis is full: .+"),
+        lambda g: _(
+            "Redis is full: it takes no writes, so no job is accepted or started. Raise its maxmemory, or free memory."
+        ),
+    ),
+    (
         re.compile(r"Two live releases declare a control differently\."),
         lambda g: _("Two live releases declare a control differently."),
     ),

@@ -19,7 +19,7 @@ from redis.exceptions import RedisError, ResponseError
 from queueops.conf import conf
 from queueops.operations.clock import now_us
 from queueops.rdb import mending, scripts
-from queueops.rdb.client import Server, servers
+from queueops.rdb.client import Server, servers, told
 from queueops.telemetry.snapshot import Facts, gather
 
 OLDEST_REDIS = (6, 2)
@@ -62,7 +62,8 @@ def _guard(name: str, check: Callable[[], Iterator[Finding]]) -> list[Finding]:
     try:
         return list(check())
     except (RedisError, DatabaseError, OSError) as error:
-        return [Finding(name, "bad", f"{type(error).__name__}: {error}")]
+        text = told(error) if isinstance(error, RedisError) else f"{type(error).__name__}: {error}"
+        return [Finding(name, "bad", text)]
 
 
 def _settings() -> Iterator[Finding]:

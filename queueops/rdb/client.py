@@ -11,12 +11,15 @@ import redis
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
-from redis.exceptions import ConnectionError, TimeoutError
+from redis.exceptions import ConnectionError, OutOfMemoryError, ReadOnlyError, TimeoutError
 
 T = TypeVar("T")
 
 WEB_TIMEOUT = 2.0
 """Seconds that a page, a command or the monitor waits for a server."""
+
+
+FULL = "Redis is full: it takes no writes, so no job is accepted or started. Raise its maxmemory, or free memory."
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,11 @@ def answering_server() -> Server:
 
 
 def told(error: Exception) -> str:
-    """A connection's error with the entries of ``RQ_QUEUES`` whose server does not answer now."""
+    """An error of Redis for people: what it means, or the entries of ``RQ_QUEUES`` whose server does not answer now."""
+    if isinstance(error, OutOfMemoryError):
+        return FULL.rstrip(".")
+    if isinstance(error, ReadOnlyError):
+        return "it is a read-only replica; name its primary in RQ_QUEUES"
     lines = []
     for server in servers():
         try:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import redis
-from redis.exceptions import RedisError
+from redis.exceptions import OutOfMemoryError, RedisError
 
 
 class Slot:
@@ -38,8 +38,11 @@ class Batch:
     """One pipeline. ``atomic`` wraps it in MULTI, so that its counts belong to one moment."""
 
     def __init__(self, connection: redis.Redis, *, atomic: bool = False) -> None:
+        self._connection = connection
         self._pipe = connection.pipeline(transaction=atomic)
         self._slots: list[Slot] = []
+        self.full = False
+        """The server has no memory left: a full Redis says so to an ``atomic`` batch, a full Valkey does not."""
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -55,7 +58,16 @@ class Batch:
         """Send all in one round trip. A broken connection raises; a refused command stays in its slot."""
         if not self._slots:
             return
-        for slot, answer in zip(self._slots, self._pipe.execute(raise_on_error=False), strict=True):
+        commands = list(self._pipe.command_stack)
+        try:
+            answers = self._pipe.execute(raise_on_error=False)
+        except OutOfMemoryError:
+            self.full = True
+            # a full server refuses whatever stands in MULTI: these only read, so they are asked one by one
+            alone = self._connection.pipeline(transaction=False)
+            alone.command_stack = commands
+            answers = alone.execute(raise_on_error=False)
+        for slot, answer in zip(self._slots, answers, strict=True):
             slot.answer = answer
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from queueops.rdb.client import FULL
 from queueops.telemetry.clock import US
 from queueops.telemetry.health import Need, duration_text, link, name_text
 
@@ -81,7 +82,7 @@ def _names(facts: Facts) -> list[Need]:
 
 
 def _redis(facts: Facts) -> list[Need]:
-    found = []
+    found = [Need("bad", "redis", FULL)] if facts.full else []
     for text in facts.duties.get("redis_config", {}).get("warnings") or ():
         found.append(Need("warn", "redis", str(text)[:300]))
     return found

@@ -68,6 +68,12 @@ class Facts:
     since: int | None
     duties: Mapping[str, Mapping[str, Any]]
     conflicts: int
+    full: bool
+
+
+def _full(memory: Mapping[str, Any]) -> bool:
+    most = memory.get("maxmemory") or 0
+    return 0 < most <= (memory.get("used_memory") or 0)
 
 
 def gather(server: Server, memory: Memory | None = None) -> Facts:
@@ -84,6 +90,7 @@ def gather(server: Server, memory: Memory | None = None) -> Facts:
     live_count = first.call("zcard", keys.static("instances"))
     duties = first.call("hscan", keys.static("monitor_state"), 0, count=100)
     conflicts = first.call("hlen", keys.static("conflicts"))
+    memory_use = first.call("info", "memory")
     first.run()
     now, since, names = from_time(time.get((0, 0))), known_since(epoch.get(), counting.get()), queues.result()
 
@@ -118,6 +125,7 @@ def gather(server: Server, memory: Memory | None = None) -> Facts:
         since=since,
         duties={k.decode("utf-8", "replace"): decoded(v) for k, v in duties.get((0, {}))[1].items()},
         conflicts=conflicts.number(),
+        full=second.full or _full(memory_use.get({})),
     )
 
 

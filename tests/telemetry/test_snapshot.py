@@ -261,3 +261,14 @@ def test_jobs_deleted_behind_our_back_are_no_negative_inflow(
     (queue,) = snapshot(mirrored, memory=memory)["queues"]
     assert (queue["uncounted_per_min"], queue["inflow_per_min"]) == (0, 0)
     assert queue["completed_per_min"] == 0
+
+
+def test_a_full_server_is_read_and_said_to_be_full(redis: Any, mirrored: Server, keys: Keys) -> None:
+    redis.zadd(keys.static("queues"), {"q": 1})
+    redis.config_set("maxmemory", 1)
+    try:
+        made = snapshot(mirrored)
+    finally:
+        redis.config_set("maxmemory", 0)
+    assert [queue["name"] for queue in made["queues"]] == ["q"]
+    assert made["level"] == "bad" and made["needs"][0]["text"].startswith("Redis is full")

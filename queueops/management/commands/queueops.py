@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import DatabaseError
-from redis.exceptions import AuthenticationError, ConnectionError, RedisError, TimeoutError
+from redis.exceptions import AuthenticationError, ConnectionError, OutOfMemoryError, RedisError, TimeoutError
 
 from queueops.management import registry
 from queueops.management.base import VerbError, one_line
@@ -75,8 +75,10 @@ class Command(BaseCommand):
             self.fail(f"Redis refuses the login: {told(error)}; check the user and password in its URL", 3)
         except (ConnectionError, TimeoutError) as error:
             self.fail(f"Redis does not answer: {told(error)}; is it running, and is its URL right?", 3)
+        except OutOfMemoryError as error:
+            self.fail(told(error), 3)
         except RedisError as error:
-            self.fail(f"Redis answered with an error: {error}", 3)
+            self.fail(f"Redis answered with an error: {told(error)}", 3)
         except DatabaseError as error:
             self.fail(f"the database answered with an error: {error}; has `manage.py migrate` been run?", 4)
         except ImproperlyConfigured as error:
