@@ -359,6 +359,12 @@ class _Teller:
         if not open_:
             return _("It waits for other jobs, and all that are known have finished: RQ enqueues it next.")
         self.blocked_by = f"job {open_[0]}"
+        never = [job for job, status in self.f.parents if status == "canceled"]
+        if never:
+            return _(
+                "It waits for %(jobs)s, which was cancelled, discarded or skipped and will not finish: it stays deferred. "
+                "Discard it, or enqueue it anew."
+            ) % {"jobs": ", ".join(never[:5])}
         return _("It waits for other jobs to finish: %(jobs)s.") % {"jobs": ", ".join(open_[:5])}
 
     def _background(self) -> None:

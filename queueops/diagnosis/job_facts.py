@@ -180,7 +180,7 @@ def _us(value: Any) -> int | None:
         number = float(value)
     except (TypeError, ValueError):
         return None
-    return int(number) if abs(number) < 9e15 else None
+    return int(number) if abs(number) < 1e18 else None
 
 
 def _third(facts: JobFacts) -> None:

@@ -140,6 +140,14 @@ def test_quarantined_replayed_discarded_and_lost(served: Doors, who: dict[str, s
     assert "its copy is kept and can be replayed" in explain(lost).sentence
 
 
+def test_deferred_behind_a_cancelled_parent(served: Doors) -> None:
+    parent = served.enqueue()
+    served.redis.hset(K.of("rq_job", parent), "status", "canceled")
+    child = {"data": b"x", "status": "deferred", "origin": "default", "dependency_ids": json.dumps([parent])}
+    served.redis.hset(K.of("rq_job", "child"), mapping=child)
+    assert "will not finish: it stays deferred" in explain("child").sentence
+
+
 def test_scheduled_and_deferred(served: Doors) -> None:
     job = served.enqueue(mode="schedule", due=int(time.time()) + 7200, mapping={"status": "scheduled"})
     found = explain(job)
@@ -195,3 +203,9 @@ def test_in_japanese(doors: Doors) -> None:
     with translation.override("ja"):
         assert "実行中です" in explain(job).sentence
         assert explain("nope").sentence.startswith("この ID のジョブはありません")
+
+
+def test_a_time_centuries_ahead(served: Doors) -> None:
+    job = served.enqueue(mode="schedule", due=10_413_792_000, mapping={"status": "scheduled"})
+    found = explain(job)
+    assert "scheduled for 2300-01-01" in found.sentence
