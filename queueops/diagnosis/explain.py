@@ -362,8 +362,8 @@ class _Teller:
         never = [job for job, status in self.f.parents if status == "canceled"]
         if never:
             return _(
-                "It waits for %(jobs)s, which was cancelled, discarded or skipped and will not finish: it stays deferred. "
-                "Discard it, or enqueue it anew."
+                "It waits for %(jobs)s, which was cancelled, discarded or skipped and will not finish: "
+                "it stays deferred. Discard it, or enqueue it anew."
             ) % {"jobs": ", ".join(never[:5])}
         return _("It waits for other jobs to finish: %(jobs)s.") % {"jobs": ", ".join(open_[:5])}
 
