@@ -13,7 +13,18 @@ from pathlib import Path
 from bench.lab import Lab, cpus, opened
 from bench.lines import HEADING, Line, save
 
-PARTS = ("trips", "throughput", "latency", "parked", "primitives", "unique", "correctness", "scale", "counters")
+PARTS = (
+    "trips",
+    "throughput",
+    "latency",
+    "parked",
+    "primitives",
+    "unique",
+    "correctness",
+    "scale",
+    "counters",
+    "pages",
+)
 """Modules with ``lines(lab)``, in the order in which they run."""
 
 

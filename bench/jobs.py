@@ -7,7 +7,7 @@ import struct
 import time
 from typing import Any
 
-from queueops import RateLimited, Unique, WithoutOverlapping, WithSemaphore, controlled
+from queueops import Quarantine, RateLimited, Unique, WithoutOverlapping, WithSemaphore, controlled
 
 STAMP = struct.Struct("qq")
 pipe: tuple[int, int] = (-1, -1)
@@ -70,3 +70,15 @@ def one_at_a_time(n: int, seconds: float = 0.002) -> None:
 def enter(n: int) -> None:
     """Counted outside Redis while it runs."""
     room.visit(n)
+
+
+@controlled(Quarantine(after=1000))
+def broken(n: int) -> None:
+    """Fails, and stays in RQ's list of failed jobs."""
+    raise ValueError(f"wrong number {n}")
+
+
+@controlled(Quarantine(after=1))
+def poison(n: int) -> None:
+    """Fails, and is quarantined."""
+    raise ValueError(f"wrong number {n}")

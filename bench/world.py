@@ -53,7 +53,7 @@ local state, queue, now = ARGV[1], ARGV[3], tonumber(ARGV[7])
 local function int(x) return string.format('%.0f', x) end
 local info = state == 'quarantined' and cjson.decode(redis.call('HGET', K.quarantine_info, ARGV[2]))
 for n = tonumber(ARGV[4]), tonumber(ARGV[5]) do
-  local id = string.format('%08x-%04x-4000-8000-%012x', (n * 2654435761) % 4294967296, n % 65536, n)
+  local id = string.format('%08x-%04x-4000-8000-%012x', (n * 40503) % 4294967296, n % 65536, n)
   local key, func, since = K.rq_job .. id, 'shop.tasks.function_' .. n % tonumber(ARGV[6]), now - (n % 3600) * 1000000
   redis.call('COPY', K.rq_job .. ARGV[2], key)
   redis.call('HSET', key, 'origin', queue, F.func, func, F.since, int(since),
@@ -163,6 +163,12 @@ def _hold(connection: redis.Redis, count: int) -> None:
         about = {"e": EVENTS[2 + n % 2], "c": lock_shown(), "job": f"job-{n}", "q": QUEUE, "w": f"worker-{n}"}
         pipe.xadd(conf.keys.of("history", lock_shown()), about)
     pipe.execute()
+
+
+def job_id(state: str, n: int) -> str:
+    """The id of the ``n``-th copy in a state, as the script writes it."""
+    n += _starts[state]
+    return f"{n * 40503 % 4294967296:08x}-{n % 65536:04x}-4000-8000-{n:012x}"
 
 
 def lock_shown() -> str:
