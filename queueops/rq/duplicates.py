@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from rq.exceptions import DuplicateJobError
@@ -43,8 +44,13 @@ def resolved(queue: Any, job: Job, answer: Enqueued) -> Job:
 
 def resolved_or_error(queue: Any, job: Job, answer: Enqueued) -> Job | DuplicateJob:
     """The same for one of many: the error is its result, so that the others are told, too."""
+    return or_error(resolved, queue, job, answer)
+
+
+def or_error(call: Callable[..., Job], *args: Any) -> Job | DuplicateJob:
+    """What ``call`` returns, or the ``DuplicateJob`` that it raises."""
     try:
-        return resolved(queue, job, answer)
+        return call(*args)
     except DuplicateJob as error:
         return error
 

@@ -6,6 +6,7 @@ import calendar
 import warnings
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -25,6 +26,7 @@ from queueops.rdb import doors
 from queueops.rdb.client import Server
 from queueops.rq import duplicates
 from queueops.rq.job import Job
+from queueops.rq.order import in_order
 from queueops.rq.recorder import Recorder
 
 SYNC_SLACK = 60.0
@@ -136,7 +138,8 @@ class Queue(DjangoRQ):
     def enqueue_many(
         self, job_datas: Iterable[Any], pipeline: Pipeline | None = None, group_id: str | None = None
     ) -> list[Any]:
-        """As RQ's, with a result per item: the job, the one that counts instead, or a ``DuplicateJob``.
+        """As RQ's, with a result per item: the job, the one that counts instead, or a ``DuplicateJob``. Those that
+        depend on others come last, each is enqueued alone.
 
         Inside a transaction with django-rq's ``on_db_commit`` they are all enqueued when it commits.
         """
@@ -144,16 +147,27 @@ class Queue(DjangoRQ):
             return list(super().enqueue_many(job_datas, pipeline, group_id))
         datas = list(job_datas)
         alone = [data for data in datas if not data.depends_on]
-        others = [data for data in datas if data.depends_on]
+        others = in_order([data for data in datas if data.depends_on])
         pipe = self.connection.pipeline()
         jobs: list[Any] = super().enqueue_many(alone, pipe, group_id) if alone or not others else []
+        dependents = [self._dependent(data, group_id) for data in others]
         if self._waits_for_commit():
-            jobs += super().enqueue_many(others, pipe, group_id) if others else []
             transaction.on_commit(pipe.execute)
-            return jobs
+            for job in dependents:
+                transaction.on_commit(partial(duplicates.after_commit, self._enqueue_dependent, job))
+            return jobs + dependents
         answers = pipe.execute()
         jobs = [duplicates.resolved_or_error(self, job, doors.enqueued(answers[job.place])) for job in jobs]
-        return jobs + (super().enqueue_many(others, None, group_id) if others else [])
+        return jobs + [duplicates.or_error(self._enqueue_dependent, job) for job in dependents]
+
+    def _dependent(self, data: Any, group_id: str | None) -> Any:
+        options = {name: value for name, value in data._asdict().items() if name != "at_front"}
+        job = self.create_job(**options, group_id=group_id)
+        job.enqueue_at_front = job.enqueue_at_front or data.at_front
+        return job
+
+    def _enqueue_dependent(self, job: Any) -> Any:
+        return self.enqueue_job(job, at_front=bool(job.enqueue_at_front))
 
     def enqueue_call(self, *args: Any, **kwargs: Any) -> Any:
         """As django-rq's; a duplicate found at the commit is logged and keeps no other hook from running."""

@@ -17,6 +17,7 @@ from queueops.operations import discard, quarantine, requeue
 from queueops.rdb.client import Server
 from queueops.rdb.doors import tick
 from queueops.rq import Job
+from tests.rq import jobs as singles
 from tests.rq import unique_jobs as jobs
 from tests.scripts.kit import K
 
@@ -28,6 +29,7 @@ WHO = {"actor": "ann", "reason": "because"}
 @pytest.fixture(autouse=True)
 def _calls() -> None:
     jobs.CALLS.clear()
+    singles.CALLS.clear()
 
 
 def status(job: Any) -> JobStatus:
@@ -182,3 +184,66 @@ def test_c08_indexes_follow_the_live_locks(queue: Any, work: Work, forward: Any)
         pass
     assert not queue.connection.zcard(K.static("instances")) and not queue.connection.zcard(K.static("pump"))
     assert not queue.connection.keys(K.of("holders", "*")) and not queue.connection.keys(K.of("rate", "*"))
+
+
+# --- many, some of which depend on others -----------------------------------------------------------------------------
+
+
+def test_many_with_dependencies_are_counted_and_unique(queue: Any, work: Work, totals: Totals) -> None:
+    parent = queue.enqueue(singles.add, 0, 0)
+    alone, first, second = queue.enqueue_many(
+        [
+            queue.prepare_data(jobs.until_executed, (1,), depends_on=parent),
+            queue.prepare_data(jobs.until_executed, (1,), depends_on=parent),
+            queue.prepare_data(singles.add, (1, 1)),
+        ]
+    )
+    assert second.id == first.id and status(alone) == JobStatus.QUEUED
+    assert totals() == {"accepted": 3, "duplicate": 1}
+    work()
+    assert totals() == {"accepted": 3, "duplicate": 1, "started": 3, "completed": 3}
+    assert jobs.CALLS == [1] and first.get_status() == JobStatus.FINISHED
+
+
+def test_each_is_enqueued_after_its_parents(queue: Any, work: Work, totals: Totals) -> None:
+    parent = queue.enqueue(singles.add, 0, 0)
+    queue.enqueue_many(
+        [
+            queue.prepare_data(singles.add, (3, 3), depends_on=["b"]),
+            queue.prepare_data(singles.add, (2, 2), depends_on=parent, job_id="b"),
+        ]
+    )
+    work()
+    assert singles.CALLS == [(0, 0), (2, 2), (3, 3)] and totals()["accepted"] == 3
+
+
+def test_a_circle_is_refused_before_anything_is_written(queue: Any, totals: Totals) -> None:
+    with pytest.raises(ValueError, match="a -> b -> a"):
+        queue.enqueue_many(
+            [
+                queue.prepare_data(singles.add, (0, 0)),
+                queue.prepare_data(singles.add, (1, 1), depends_on="b", job_id="a"),
+                queue.prepare_data(singles.add, (2, 2), depends_on="a", job_id="b"),
+            ]
+        )
+    assert not totals() and not queue.job_ids
+
+
+def test_many_with_dependencies_appear_with_the_commit(queue: Any, work: Work, totals: Totals) -> None:
+    parent = queue.enqueue(singles.add, 0, 0)
+    datas = [queue.prepare_data(singles.add, (1, 1), depends_on=parent), queue.prepare_data(singles.add, (2, 2))]
+    try:
+        with transaction.atomic():
+            queue.enqueue_many(datas)
+            raise LookupError
+    except LookupError:
+        pass
+    assert (
+        totals() == {"accepted": 1} and queue.job_ids == [parent.id] and not queue.deferred_job_registry.get_job_ids()
+    )
+    with transaction.atomic():
+        _, dependent = queue.enqueue_many(datas)
+        assert totals() == {"accepted": 1}
+    assert totals() == {"accepted": 3} and status(dependent) == JobStatus.DEFERRED
+    work()
+    assert sorted(singles.CALLS) == [(0, 0), (1, 1), (2, 2)]
