@@ -39,9 +39,11 @@ class Middleware:
         return call_next()
 
     def settled(self, job: Job, outcome: str) -> None:
-        """Runs in the worker after the outcome is recorded: ``completed``, ``failed``, ``retried`` and so on.
+        """Runs in the worker (not in the work horse) once after each run, with the outcome as it was recorded.
 
-        It runs once for each execution whose outcome counted. An exception is logged and changes nothing.
+        ``completed``, ``failed`` (finally), ``retried``, ``quarantined``, ``discarded``, ``postponed``, ``put_back``
+        (its worker was stopped) or ``crashed`` (its process died, or its lease was lost); ``unknown`` when Redis was
+        silent until the lease was over. An exception is logged and changes nothing.
         """
 
     def controls(self, function: str) -> list[Control]:

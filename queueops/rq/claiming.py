@@ -14,12 +14,14 @@ from rq.worker import WorkerStatus
 
 from queueops import mirror
 from queueops.conf import conf
-from queueops.middleware import Middleware, encode_claims, job_controls
+from queueops.middleware import encode_claims, job_controls
 from queueops.middleware.registry import registry
 from queueops.rdb import doors
 from queueops.rdb.client import Server
 from queueops.rdb.scripts import SILENT, Unreadable
 from queueops.rq.execution import CurrentExecution
+from queueops.rq.failures import error_line
+from queueops.rq.hooks import hooks_of
 from queueops.rq.job import Job
 from queueops.rq.queue import Queue
 from queueops.rq.settling import Settling
@@ -142,7 +144,7 @@ class Claiming(Settling):
             job.restore(answer.fields)
             job.origin = answer.queue
         except Exception as error:
-            self._set_aside(answer.job_id, "undecodable", f"cannot decode: {type(error).__name__}: {error}")
+            self._set_aside(answer.job_id, "undecodable", f"cannot decode: {error_line(error)}")
             return None
         if self.simple and job.timeout == -1:
             why = "has no timeout: a simple worker could not give its lease an end; run it in a forking worker"
@@ -150,7 +152,7 @@ class Claiming(Settling):
             return None
         if answer.adopt and not self._adopt(job, answer):
             return None
-        self.hooks = self._hooks_of(job)
+        self.hooks = hooks_of(job)
         self.publish()
         self.span = min([conf.LEASE, *self._leases(job)])
         self.lease_until = self.alive_at + self.span
@@ -168,16 +170,7 @@ class Claiming(Settling):
     def _set_aside(self, job_id: str, kind: str, reason: str) -> None:
         """Quarantine the job in hand instead of running it."""
         self.log.error("Worker %s: job %s goes to quarantine: %s", self.name, job_id, reason)
-        self.settle_unseen("failed", quarantine=1, kind=kind, reason=reason[:500])
-
-    def _hooks_of(self, job: Job) -> tuple[Middleware, ...]:
-        """Found by the function's name: the arguments are read in the work horse alone."""
-        try:
-            return registry.hooks(job.function, job.origin) if job.function else ()
-        except Exception as error:
-            # the run itself will fail with the same error, and that failure is recorded
-            self.log.warning("job %s: its declarations cannot be read: %s", job.id, error)
-            return ()
+        self.settle_unseen("failed", quarantine=1, kind=kind, reason=reason)
 
     def publish(self) -> None:
         """Publish the controls declared so far, when there are more than at the last time."""
@@ -194,7 +187,7 @@ class Claiming(Settling):
             controls = job_controls(name, method, tuple(job.args), job.kwargs, answer.queue)
         except Exception as error:
             # without its claims it would run uncontrolled
-            self._set_aside(job.id, "claims", f"its claims cannot be made: {type(error).__name__}: {error}")
+            self._set_aside(job.id, "claims", f"its claims cannot be made: {error_line(error)}")
             return False
         if controls is not None:
             job.set_controls(controls)

@@ -19,5 +19,12 @@ def fingerprint(kind: type | None, function: str, traceback: TracebackType | Non
         if not code.co_filename.startswith(_LIBRARY) and not own.startswith(("queueops.rq", "rq.")):
             where = f"{own}:{code.co_qualname if hasattr(code, 'co_qualname') else code.co_name}"
         traceback = traceback.tb_next
-    text = "\0".join((f"{kind.__module__}.{kind.__qualname__}" if kind else "", function, where))
+    text = "\0".join((_name(kind) if kind else "", function, where))
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _name(kind: type) -> str:
+    try:
+        return f"{kind.__module__}.{kind.__qualname__}"
+    except BaseException:  # a metaclass of its own
+        return str(type.__dict__["__qualname__"].__get__(kind))

@@ -1,8 +1,9 @@
-"""A work horse that does not outlive its worker, and waiting for it without polling."""
+"""A work horse that does not outlive its worker, waiting for it without polling, and its last word."""
 
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import select
 import signal
@@ -36,6 +37,21 @@ def ended_within(pid: int, seconds: float) -> bool:
         return bool(poll.poll(max(seconds, 0) * 1000))
     finally:
         os.close(descriptor)
+
+
+class Slate:
+    """A word that a work horse leaves for its worker: memory of both, which outlasts the process that wrote it."""
+
+    SIZE = 32
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, self.SIZE)
+
+    def read(self) -> str:
+        return self._memory[:].rstrip(b"\0").decode()
+
+    def write(self, word: str) -> None:
+        self._memory[:] = word.encode().ljust(self.SIZE, b"\0")
 
 
 @contextmanager

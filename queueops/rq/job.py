@@ -17,6 +17,7 @@ from queueops.middleware import encode_claims
 from queueops.middleware.registry import JobControls
 from queueops.rdb import doors
 from queueops.rdb.keys import JOB_FIELDS, SEP
+from queueops.rq.failures import error_line
 from queueops.rq.recorder import Recorder
 
 
@@ -114,6 +115,16 @@ class Job(RQJob):
         if self.uncounted:
             fields[JOB_FIELDS["uncounted"]] = 1
         return fields
+
+    def _serialize_meta(self) -> bytes:
+        """As RQ's. At the end of a run the outcome counts more than meta that cannot be kept: it stays as stored."""
+        try:
+            return bytes(super()._serialize_meta())
+        except BaseException as error:
+            if not self.status_is_recorded:
+                raise
+            self.log.error("Job %s: its meta cannot be saved and stays as it was: %s", self.id, error_line(error))
+            return self.stored.get(b"meta") or bytes(self.serializer.dumps({}))
 
     def restore(self, raw_data: Any) -> Any:
         others = {n: v for n, v in raw_data.items() if n not in _TIMES and not n.startswith(b"qo_")}

@@ -12,15 +12,18 @@ from redis.exceptions import ResponseError
 from rq.executions import Execution
 from rq.timeouts import JobTimeoutException
 from rq.utils import now
-from rq.worker.base import BaseWorker
+from rq.worker.base import BaseWorker, WorkerStatus
 
-from queueops.middleware import Discard, Fail, Middleware, Postpone
+from queueops.conf import conf
+from queueops.middleware import Discard, Postpone
 from queueops.rdb import doors
+from queueops.rdb.keys import JOB_FIELDS
 from queueops.rdb.scripts import SILENT
 from queueops.rq import dependents
 from queueops.rq.execution import CurrentExecution, executing
-from queueops.rq.fingerprint import fingerprint
-from queueops.rq.finish import plain_success, saved_by_rq
+from queueops.rq.failures import PlainRecords, error_line, failure, short, traceback_text, verdict
+from queueops.rq.finish import plain_failure, plain_success, saved_by_rq
+from queueops.rq.hooks import Hooks, tell, through
 from queueops.rq.recorder import recording, trimmed
 
 
@@ -53,13 +56,13 @@ class Settling(BaseWorker):
     """Seconds of the lease in hand."""
     claimed: Execution | None = None
     current: CurrentExecution | None = None
-    hooks: tuple[Middleware, ...] = ()
-    """Middlewares of the job in hand with hooks of their own, outermost first."""
+    hooks: Hooks = ()
+    """Of the job in hand."""
     cold_stop = False
     crash_reason = ""
     lease_lost = False
     outcome = ""
-    """What was recorded for the newest run, as far as this process knows."""
+    """What was recorded for the newest run; empty until it is, ``unknown`` when Redis was silent for too long."""
     _error: dict[str, str] = {}
     _dependents = True
     _before: tuple[Any, ...] = ()
@@ -68,43 +71,65 @@ class Settling(BaseWorker):
         """Run the job and record its outcome. Raises ``LeaseLost`` or ``SettleFailed``; nothing else but exits."""
         self.outcome, self._error, self._dependents = "", {}, True
         try:
-            self.prepare_job_execution(job)
-            job.started_at = now()
-            self._before = saved_by_rq(job)
-            timeout = job.timeout or self.queue_class.DEFAULT_TIMEOUT
-            with executing(self.current), self.death_penalty_class(timeout, JobTimeoutException, job_id=job.id):
-                value = self._run(job)
-            self._finalize_success(job, queue, execution, value)
-        except Postpone as word:
-            self._settle("postponed", seconds=word.seconds, reason=str(word))
-        except Discard as word:
-            self._settle("discarded", reason=str(word.reason))
+            self._run(job, queue, execution)
         except (LeaseLost, SettleFailed):
             raise
         except BaseException as error:
             if isinstance(error, SystemExit) and self.cold_stop:
                 raise
-            return self._failed(job, queue, execution)
+            if not self.outcome:
+                self._failed(job, queue, execution)
+                return False
+            self.log.error("Worker %s: job %s has ended; after that: %s", self.name, job.id, error_line(error))
         return True
 
-    def _run(self, job: Any) -> Any:
-        """The body inside the ``around`` hooks, the first declared outermost."""
-        call = job.perform
-        for middleware in reversed(self.hooks):
-            call = _wrapped(middleware, job, call)
-        return call()
+    def _run(self, job: Any, queue: Any, execution: Any) -> None:
+        try:
+            self.prepare_job_execution(job)
+            job.started_at = now()
+            self._before = saved_by_rq(job)
+            timeout = job.timeout or self.queue_class.DEFAULT_TIMEOUT
+            with executing(self.current), self.death_penalty_class(timeout, JobTimeoutException, job_id=job.id):
+                value = through(self.hooks, job)
+            self._finalize_success(job, queue, execution, value)
+        except (Postpone, Discard) as word:
+            outcome, options = verdict(word)
+            self._settle(outcome, **options)
 
-    def _failed(self, job: Any, queue: Any, execution: Any) -> bool:
+    def _failed(self, job: Any, queue: Any, execution: Any) -> None:
+        """Record the failure in RQ's way; where that fails, too, without RQ. It cannot end unrecorded."""
         kind, error, traceback = sys.exc_info()
-        self._error = {
-            "fingerprint": fingerprint(kind, job.function, traceback),
-            "error": f"{type(error).__name__}: {error}"[:500].encode("utf-8", "replace").decode(),
-        }
-        if isinstance(error, Fail):
+        self._error = failure(kind, error, traceback, job.function)
+        if "reason" in self._error:
             job.retries_left = None
-            self._error["reason"] = str(error)
-        self._finalize_failure(job, queue, execution, (kind, error, traceback))
-        return False
+        try:
+            self._finalize_failure(job, queue, execution, (kind, error, traceback))
+        except (LeaseLost, SettleFailed):
+            raise
+        except BaseException as problem:
+            if isinstance(problem, SystemExit) and self.cold_stop:
+                raise
+            self.log.error("Worker %s: recording job %s in RQ's way: %s", self.name, job.id, error_line(problem))
+        if self.outcome:
+            return
+        try:
+            text = traceback_text(kind, error, traceback)
+            self._settle("failed", commands=plain_failure(self, execution, queue.name, text), **self._error)
+        except Exception as problem:
+            raise SettleFailed(f"the failure could not be recorded: {error_line(problem)}") from None
+        if self._dependents:
+            self.release_dependents()
+
+    def handle_exception(self, job: Any, *exc_info: Any) -> None:
+        """As RQ's. A handler that raises keeps no failure from being recorded, and the log gets texts it can write."""
+        records = PlainRecords()
+        self.log.addFilter(records)
+        try:
+            super().handle_exception(job, *exc_info)
+        except Exception as error:
+            self.log.error("Worker %s: an exception handler failed: %s", self.name, error_line(error))
+        finally:
+            self.log.removeFilter(records)
 
     def handle_execution_ended(self, job: Any, queue: Any, heartbeat_ttl: int) -> None:
         job.ended_at = now()
@@ -137,14 +162,15 @@ class Settling(BaseWorker):
         if self.crash_reason and not stopped:
             reason, self.crash_reason = self.crash_reason, ""
             self.executions.pop(execution.id if execution else "", None)
-            self.settle_unseen("crashed", reason=reason)
+            if not self.outcome:
+                self.settle_unseen("crashed", reason=reason)
             return
         outcome = "retried" if job.should_retry and not stopped else "failed"
         options: dict[str, Any] = {**self._error, "stopped": int(stopped)}
         if job.breakers:
             options["breakers"] = job.breakers
         with recording(self, job, lambda commands: self._replay(job, outcome, commands, **options)):
-            super().handle_job_failure(job, queue, started_job_registry, exc_string, execution)
+            super().handle_job_failure(job, queue, started_job_registry, short(exc_string), execution)
 
     def handle_job_retry(self, job: Any, queue: Any, retry: Any, started_job_registry: Any, execution: Any) -> None:
         outcome = "failed" if job.number_of_retries and job.number_of_retries >= retry.max else "retried"
@@ -200,22 +226,41 @@ class Settling(BaseWorker):
 
     def settle_or_leave(self, outcome: str, **options: Any) -> None:
         """Settle for a run that is not ours to report on: a lost lease or a silent Redis is left to the lease."""
-        with suppress(LeaseLost, SettleFailed):
+        try:
             self._settle(outcome, **options)
+        except (LeaseLost, SettleFailed) as error:
+            self._left(error)
+
+    def leave(self, job: Any, error: BaseException) -> None:
+        """The end of the run could not be recorded: another worker has the job, or its lease will bring it back."""
+        self._left(error)
+        self.log.warning("Worker %s: job %s: %s", self.name, job.id, error)
+
+    def _left(self, error: BaseException) -> None:
+        # its process may have settled it, and died before it could say so
+        ended = "unknown" if isinstance(error, SettleFailed) else self._told() or "crashed"
+        self.outcome = self.outcome or ended
+
+    def _told(self) -> str:
+        """What Redis keeps of how the run in hand was settled; empty if it keeps nothing."""
+        if self.current is None:
+            return ""
+        key = conf.keys.of("rq_job", self.current.job_id)
+        with suppress(*SILENT):
+            names = JOB_FIELDS["settled"], "status", JOB_FIELDS["token"]
+            found: list[Any] = self.connection.hmget(key, names)
+            settled, status, token = (value.decode() if value else "" for value in found)
+            if settled.startswith(self.token[:8]):
+                return str(settled.rpartition(" ")[2])
+            if (status, token) == ("finished", self.token):
+                return "completed"
+        return ""
 
     def tell_settled(self, job: Any) -> None:
-        """The ``settled`` hooks, in the worker itself; a work horse's outcome is read from the job."""
-        if not self.hooks:
-            return
-        outcome = self.outcome
-        with suppress(Exception):
-            outcome = outcome or str(job.get_status().value)
-        for middleware in self.hooks:
+        """The ``settled`` hooks, in the worker itself. A signal meanwhile waits until they are done."""
+        if self.hooks:
+            self._state = WorkerStatus.BUSY
             try:
-                middleware.settled(job, outcome)
-            except Exception:
-                self.log.exception("the settled hook of %r raised", middleware)
-
-
-def _wrapped(middleware: Any, job: Any, inner: Any) -> Any:
-    return lambda: middleware.around(job, inner)
+                tell(self.hooks, job, self.outcome or "unknown", lambda error: self.cold_stop)
+            finally:
+                self._state = WorkerStatus.IDLE

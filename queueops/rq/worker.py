@@ -7,6 +7,7 @@ import signal
 import time
 from contextlib import suppress
 from datetime import timedelta
+from functools import cached_property
 from typing import Any
 
 from redis.exceptions import ResponseError
@@ -18,7 +19,7 @@ from queueops.rdb import doors, mending
 from queueops.rdb.client import Server
 from queueops.rdb.scripts import SILENT, Unreadable
 from queueops.rq.claiming import Claiming
-from queueops.rq.horse import CAN_WAIT, alarm, die_with_parent, ended_within, introduce_nothing
+from queueops.rq.horse import CAN_WAIT, Slate, alarm, die_with_parent, ended_within, introduce_nothing
 from queueops.rq.settling import LeaseLost, SettleFailed
 
 
@@ -103,10 +104,11 @@ class Controlled(Claiming):
         try:
             return self.perform(job, queue, execution)
         except (LeaseLost, SettleFailed) as error:
-            self.log.warning("Worker %s: job %s: %s", self.name, job.id, error)
+            self.leave(job, error)
             return False
 
     def execute_job(self, job: Any, queue: Any) -> None:
+        self.outcome = ""
         try:
             super().execute_job(job, queue)
         except SILENT as error:
@@ -117,8 +119,8 @@ class Controlled(Claiming):
             raise
         finally:
             if not self.is_horse:
-                self.tell_settled(job)
                 self.previous, self.claimed = self.token, None
+                self.tell_settled(job)
 
 
 class Worker(Controlled, rq_worker.Worker):
@@ -127,6 +129,19 @@ class Worker(Controlled, rq_worker.Worker):
     simple = False
     stop_early = ""
     """Token of a run that was to be stopped before its horse was there."""
+
+    @cached_property
+    def _slate(self) -> Slate:
+        return Slate()
+
+    @property  # type: ignore[override]
+    def outcome(self) -> str:
+        """As in any worker; here the work horse writes it and its parent reads it."""
+        return self._slate.read()
+
+    @outcome.setter
+    def outcome(self, word: str) -> None:
+        self._slate.write(word)
 
     def request_stop_execution(self, execution_id: str) -> None:
         """As RQ's, from the thread that listens. A run that was just claimed is stopped as soon as it has a horse:
@@ -140,6 +155,7 @@ class Worker(Controlled, rq_worker.Worker):
     def execute_job(self, job: Any, queue: Any) -> None:
         self.lease_lost = False
         self.crash_reason = ""
+        self._stopped_job_id = None
         super().execute_job(job, queue)
 
     def main_work_horse(self, job: Any, queue: Any) -> None:
@@ -201,6 +217,27 @@ class Worker(Controlled, rq_worker.Worker):
         self.lease_lost = True
         self.log.warning("Worker %s: lease of job %s %s, stopping its run", self.name, job.id, why)
         self.kill_horse(signal.SIGKILL)
+
+    def monitor_work_horse(self, job: Any, queue: Any, execution: Any) -> None:
+        try:
+            super().monitor_work_horse(job, queue, execution)
+        except (LeaseLost, SettleFailed) as error:
+            self.leave(job, error)
+        if not self.outcome:
+            # RQ took what the job's hash says for its end, or found none
+            self.settle_unseen("crashed", reason="its process ended before its end was recorded")
+
+    def _handle_stopped_job(self, job: Any, queue: Any, execution: Any) -> None:
+        """As RQ's, if the run had not ended by itself; a callback that leaves does not take the worker with it."""
+        if self.outcome:
+            return
+        try:
+            super()._handle_stopped_job(job, queue, execution)
+        except SystemExit:
+            if self.cold_stop:
+                raise
+            self.log.error("Worker %s: the stopped callback of job %s called for an exit", self.name, job.id)
+            self.handle_job_failure(job, queue, exc_string="Job stopped by user.", execution=execution)
 
     def handle_work_horse_killed(self, job: Any, retpid: Any, ret_val: Any, rusage: Any) -> None:
         super().handle_work_horse_killed(job, retpid, ret_val, rusage)
