@@ -34,7 +34,7 @@ BUDGET = {
     "/locks/": SNAPSHOT + 3,
     "/locks/?control=S:many&key=k1": SNAPSHOT + 4,
     "/changelog/": SNAPSHOT + 1,
-    "/changelog/?q=nothing-like-it": SNAPSHOT + 4,
+    "/changelog/?q=nothing-like-it": SNAPSHOT + 2,
     "/workers/": SNAPSHOT + 3,
     "/jobs/?q=zzz": SNAPSHOT + 1 + 2,
 }
