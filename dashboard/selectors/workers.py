@@ -9,7 +9,7 @@ from queueops.rdb.client import servers
 from queueops.telemetry import workers
 from queueops.telemetry.workers import WorkerInfo
 
-PAGE = 200
+PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ ORDER = {"silent": 0, "busy": 1, "idle": 2}
 
 
 def workers_page(*, state: str = "", queue: str | None = None, name: str = "", after: str = "") -> Workers:
-    """Silent ones first within the page; three round trips a server."""
+    """Silent ones first within the page; one round trip a server."""
     found: list[ServerWorkers] = []
     down: list[store.Down] = []
     for server in servers():

@@ -6,7 +6,9 @@ import json
 from typing import Any
 
 import redis
-from redis.exceptions import OutOfMemoryError, RedisError
+from redis.exceptions import NoScriptError, OutOfMemoryError, RedisError, ResponseError
+
+from queueops.rdb import scripts
 
 
 class Slot:
@@ -41,6 +43,7 @@ class Batch:
         self._connection = connection
         self._pipe = connection.pipeline(transaction=atomic)
         self._slots: list[Slot] = []
+        self._scripts: list[tuple[Slot, str, tuple[Any, ...]]] = []
         self.full = False
         """The server has no memory left: a full Redis says so to an ``atomic`` batch, a full Valkey does not."""
 
@@ -52,6 +55,12 @@ class Batch:
         getattr(self._pipe, method)(*args, **kwargs)
         slot = Slot()
         self._slots.append(slot)
+        return slot
+
+    def script(self, name: str, *args: Any) -> Slot:
+        """Add ``lua/<name>.lua``, which only reads. A server that does not have it yet gets it in one more trip."""
+        slot = self.call("evalsha", scripts.script(name).sha, 0, *args)
+        self._scripts.append((slot, name, args))
         return slot
 
     def run(self) -> None:
@@ -69,6 +78,12 @@ class Batch:
             answers = alone.execute(raise_on_error=False)
         for slot, answer in zip(self._slots, answers, strict=True):
             slot.answer = answer
+        for slot, name, args in self._scripts:
+            if isinstance(slot.answer, NoScriptError):
+                try:
+                    slot.answer = scripts.run(self._connection, name, *args)
+                except ResponseError as error:
+                    slot.answer = error
 
 
 def text(raw: Any) -> str | None:

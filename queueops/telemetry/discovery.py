@@ -1,4 +1,4 @@
-"""Which queues and workers there are, from three bounded sources; and Redis's time. One round trip."""
+"""Which queues there are, from three bounded sources. One round trip."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from queueops.rdb.keys import Keys
 from queueops.telemetry.batch import Batch, Slot, text
 
 MAX_QUEUES = 500
-MAX_WORKERS = 2000
 MAX_PAUSES = 1000
 
 
@@ -45,21 +44,3 @@ class QueueSearch:
             found.setdefault(name[len(prefix) :])
         names = tuple(found)
         return QueueNames(names[:MAX_QUEUES], max(0, len(names) - MAX_QUEUES), unreadable)
-
-
-class WorkerSearch:
-    """RQ's registry of workers ∪ the workers that our doors have heard of, with their last sign of life."""
-
-    def __init__(self, batch: Batch, keys: Keys) -> None:
-        self._rq: Slot = batch.call("sscan", keys.static("rq_workers"), 0, count=MAX_WORKERS)
-        self._seen: Slot = batch.call("zrevrange", keys.static("workers"), 0, MAX_WORKERS - 1, withscores=True)
-        self._prefix = keys.of("rq_worker", "")
-
-    def result(self) -> tuple[dict[str, int], frozenset[str]]:
-        """``(last sign in µs per worker of ours, workers registered with RQ)``."""
-        signs = {name: int(score) for raw, score in self._seen.get([]) if (name := text(raw)) is not None}
-        scanned: Any = self._rq.get((0, []))
-        registered = (text(raw) for raw in scanned[1][:MAX_WORKERS])
-        return signs, frozenset(
-            name.removeprefix(self._prefix) for name in registered if name and name.startswith(self._prefix)
-        )

@@ -16,7 +16,7 @@ from queueops.telemetry.batch import Batch, decoded
 from queueops.telemetry.buckets import TenReader
 from queueops.telemetry.census import Census, CensusReader
 from queueops.telemetry.clock import US, from_time, known_since
-from queueops.telemetry.discovery import QueueNames, QueueSearch, WorkerSearch
+from queueops.telemetry.discovery import QueueNames, QueueSearch
 from queueops.telemetry.events import SAMPLED
 from queueops.telemetry.instances import InstanceInfo, InstanceReader
 from queueops.telemetry.people import Settings, SettingsReader
@@ -84,7 +84,7 @@ def gather(server: Server, memory: Memory | None = None) -> Facts:
     first = Batch(server.connection)
     time, epoch = first.call("time"), first.call("get", keys.static("epoch"))
     counting = first.call("get", keys.static("counting_since"))
-    queues, workers = QueueSearch(first, keys, server.queues), WorkerSearch(first, keys)
+    queues = QueueSearch(first, keys, server.queues)
     held, settings = RqHeld(first, keys), SettingsReader(first, keys)
     live = first.call("zrevrange", keys.static("instances"), 0, CONTROLS - 1)
     live_count = first.call("zcard", keys.static("instances"))
@@ -98,7 +98,7 @@ def gather(server: Server, memory: Memory | None = None) -> Facts:
     moment = second.call("time")
     census = CensusReader(second, keys, names.names, held, totals=True)
     tens.plan(second, names.names, now, since)
-    people = WorkerReader(second, keys, workers)
+    people = WorkerReader(second)
     controls = InstanceReader(second, keys, [i for raw in live.get([]) if (i := raw.decode("utf-8", "ignore"))])
     second.run()
     tens.absorb()

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from queueops.conf import conf
-from queueops.rdb.keys import Keys
-from queueops.telemetry.batch import Batch, Slot, decoded, shown, text
+from queueops.telemetry.batch import Batch, decoded, number, shown, text
 from queueops.telemetry.clock import age, from_iso, from_time
-from queueops.telemetry.discovery import MAX_WORKERS, QueueSearch, WorkerSearch
+from queueops.telemetry.discovery import QueueSearch
 
 if TYPE_CHECKING:
     from queueops.rdb.client import Server
 
+MAX_WORKERS = 2000
 SILENT_OURS = 30.0
 """Seconds without a sign from a worker that passes our doors: it renews or claims many times in that time."""
 SILENT_RQ_BUSY = 120.0
@@ -105,73 +105,71 @@ def judge(ours_sign: int | None, fields: Sequence[Any], now: int) -> tuple[str, 
     return ("busy" if state == "busy" else "idle"), quiet
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """One worker as it is kept."""
+
+    sign: int | None
+    registered: bool
+    quiet: bytes
+    run: bytes
+    lease: bytes
+    fields: Sequence[Any]
+
+    @property
+    def job(self) -> str | None:
+        """An execution is named by its job and the token of its lease."""
+        job, colon, _ = (text(self.run) or "").rpartition(":")
+        return job if colon else None
+
+
 class WorkerReader:
-    """The hashes of all workers found, in the second round trip; their leases, if wanted, in the third."""
+    """All workers in one answer of a script; ``jobs``: with what they run."""
 
-    def __init__(self, batch: Batch, keys: Keys, search: WorkerSearch, *, jobs: bool = False) -> None:
-        self._keys = keys
-        self._signs, self._registered = search.result()
-        everyone = sorted(self._registered | self._signs.keys())
-        self.known, self.names = len(everyone), everyone[:MAX_WORKERS]
-        self._hashes: dict[str, Slot] = {n: batch.call("hmget", keys.of("rq_worker", n), FIELDS) for n in self.names}
-        self._quiet = batch.call("hmget", keys.static("quiet"), self.names or [""])
-        self._runs: dict[str, Slot] = {}
-        if jobs:
-            self._runs = {n: batch.call("srandmember", keys.of("rq_worker", f"{n}:executions"), 1) for n in self.names}
-        self._leases: dict[str, Slot] = {}
+    def __init__(self, batch: Batch, *, jobs: bool = False) -> None:
+        self._slot = batch.script("list_workers", MAX_WORKERS, int(jobs), *FIELDS)
 
-    def _run(self, name: str) -> tuple[str | None, str | None]:
-        """``(job, token)`` of the worker's execution, whose id is the token of its lease."""
-        first = self._runs[name].get([]) if name in self._runs else []
-        job, colon, token = (text(first[0]) or "" if first else "").rpartition(":")
-        return (job, token) if colon else (None, None)
+    def rows(self, now: int, queues: frozenset[str]) -> list[WorkerInfo]:
+        """The workers judged at ``now`` (µs) by name, less those that have left. Fills :attr:`known`."""
+        found: dict[str, _Found] = {}
+        for raw, sign, registered, quiet, run, lease, *fields in self._slot.get([]):
+            if (name := text(raw)) is not None:
+                found[name] = _Found(number(sign), bool(registered), quiet, run, lease, fields)
+        self.known = len(found)
+        return [_judged(name, found[name], now, queues) for name in sorted(found) if not _has_left(found[name], now)]
 
-    def leases(self, batch: Batch, names: Sequence[str]) -> None:
-        """Ask for the lease records of what ``names`` run."""
-        for name in names:
-            _, token = self._run(name)
-            if token:
-                self._leases[name] = batch.call("hget", self._keys.static("leases"), token)
 
-    def rows(self, now: int, queues: frozenset[str], names: Sequence[str] | None = None) -> list[WorkerInfo]:
-        """The workers read, judged at ``now`` (µs), less those that have left."""
-        return [
-            self._row(name, now, queues)
-            for name in (self.names if names is None else names)
-            if not self._has_left(name, now)
-        ]
+def _has_left(found: _Found, now: int) -> bool:
+    """A worker that ends signs off from RQ's registry; our index forgets it later."""
+    if found.fields[-1] is not None:
+        return True
+    quiet = age(found.sign, now)
+    return not found.registered and (quiet is None or quiet > SILENT_OURS)
 
-    def _has_left(self, name: str, now: int) -> bool:
-        """A worker that ends signs off from RQ's registry; our index forgets it later."""
-        if self._hashes[name].get([None])[-1] is not None:
-            return True
-        quiet = age(self._signs.get(name), now)
-        return name not in self._registered and (quiet is None or quiet > SILENT_OURS)
 
-    def _row(self, name: str, now: int, queues: frozenset[str]) -> WorkerInfo:
-        fields = self._hashes[name].get([None] * len(FIELDS))
-        state, quiet = judge(self._signs.get(name), fields, now)
-        lease = decoded(self._leases[name].get()) if name in self._leases else {}
-        marks = dict(zip(self.names, self._quiet.get([]), strict=False))
-        started = lease.get("started")
-        return WorkerInfo(
-            name=name,
-            state=state,
-            queues=split_queues(shown(fields[1]), queues),
-            job=self._run(name)[0],
-            function=str(lease["function"]) if "function" in lease else None,
-            job_age=age(started, now) if isinstance(started, (int, float)) else None,
-            age=age(from_iso(fields[2]), now),
-            quiet=quiet,
-            host=shown(fields[4]),
-            pid=shown(fields[5]),
-            version=shown(fields[6]),
-            ours=name in self._signs,
-            stopping=fields[7] is not None,
-            gone=fields[0] is None and fields[2] is None,
-            quieted=str(decoded(marks.get(name)).get("by") or "?") if marks.get(name) else "",
-            in_process=bool(lease.get("simple")),
-        )
+def _judged(name: str, found: _Found, now: int, queues: frozenset[str]) -> WorkerInfo:
+    fields = found.fields
+    state, quiet = judge(found.sign, fields, now)
+    lease = decoded(found.lease)
+    started = lease.get("started")
+    return WorkerInfo(
+        name=name,
+        state=state,
+        queues=split_queues(shown(fields[1]), queues),
+        job=found.job,
+        function=str(lease["function"]) if "function" in lease else None,
+        job_age=age(started, now) if isinstance(started, (int, float)) else None,
+        age=age(from_iso(fields[2]), now),
+        quiet=quiet,
+        host=shown(fields[4]),
+        pid=shown(fields[5]),
+        version=shown(fields[6]),
+        ours=found.sign is not None,
+        stopping=fields[7] is not None,
+        gone=fields[0] is None and fields[2] is None,
+        quieted=str(decoded(found.quiet).get("by") or "?") if found.quiet else "",
+        in_process=bool(lease.get("simple")),
+    )
 
 
 def count(rows: Sequence[WorkerInfo], known: int) -> WorkerCounts:
@@ -183,25 +181,16 @@ def count(rows: Sequence[WorkerInfo], known: int) -> WorkerCounts:
 def page(
     server: Server, *, after: str = "", state: str | None = None, queue: str | None = None, size: int = 100
 ) -> WorkerPage:
-    """A page of workers by name, after the name ``after``; three round trips."""
-    keys = conf.keys
-    first = Batch(server.connection)
-    time = first.call("time")
-    found, workers = QueueSearch(first, keys, server.queues), WorkerSearch(first, keys)
-    first.run()
-    now, queues = from_time(time.get((0, 0))), frozenset(found.result().names)
-    second = Batch(server.connection)
-    reader = WorkerReader(second, keys, workers, jobs=True)
-    second.run()
-    everyone = reader.rows(now, queues)
+    """A page of workers by name, after the name ``after``; one round trip."""
+    batch = Batch(server.connection)
+    time = batch.call("time")
+    found, reader = QueueSearch(batch, conf.keys, server.queues), WorkerReader(batch, jobs=True)
+    batch.run()
+    everyone = reader.rows(from_time(time.get((0, 0))), frozenset(found.result().names))
     chosen = [
-        row.name
+        row
         for row in everyone
         if row.name > after and state in (None, row.state) and (queue is None or queue in row.queues)
     ]
-    names = chosen[:size]
-    third = Batch(server.connection)
-    reader.leases(third, names)
-    third.run()
-    rows = tuple(reader.rows(now, queues, names))
-    return WorkerPage(rows, count(everyone, reader.known), names[-1] if len(chosen) > size else None)
+    rows = tuple(chosen[:size])
+    return WorkerPage(rows, count(everyone, reader.known), rows[-1].name if len(chosen) > size else None)

@@ -35,7 +35,7 @@ BUDGET = {
     "/locks/?control=S:many&key=k1": SNAPSHOT + 4,
     "/changelog/": SNAPSHOT + 1,
     "/changelog/?q=nothing-like-it": SNAPSHOT + 2,
-    "/workers/": SNAPSHOT + 3,
+    "/workers/": SNAPSHOT + 1,
     "/jobs/?q=zzz": SNAPSHOT + 1 + 2,
 }
 QUERIES = 12

@@ -93,9 +93,10 @@ def test_worker_pages(redis: Any, server: Server, keys: Keys, now: Callable[[], 
     redis.sadd(keys.of("rq_worker", "w007:executions"), "job-1:token-1")
     lease = {"job": "job-1", "function": "app.f", "started": now() - 9 * US}
     redis.hset(keys.static("leases"), "token-1", json.dumps(lease))
+    workers.page(server)  # the server learns the script
     server.connection.trips = 0
     page = workers.page(server)
-    assert server.connection.trips == 3
+    assert server.connection.trips == 1
     assert (len(page.rows), page.next) == (100, "w099")
     assert (page.counts.busy, page.counts.idle) == (1, 149)
     (busy,) = workers.page(server, state="busy").rows
