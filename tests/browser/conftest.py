@@ -11,6 +11,7 @@ import uvicorn
 from django.conf import settings
 from django.test import Client
 
+from tests.browser.world import World
 from tests.dashboard.conftest import boss, fresh, make_user, publish  # noqa: F401  (fixtures of the pages serve here too)
 from tests.support import eventually, free_port, missing
 
@@ -63,9 +64,15 @@ class Watch:
 
     def __init__(self, page: Any) -> None:
         self.found: list[str] = []
-        page.on("console", lambda m: self.found.append(m.text) if m.type in ("error", "warning") else None)
+        page.on("console", lambda m: self._console(page, m))
         page.on("pageerror", lambda e: self.found.append(f"script: {e}"))
         page.on("dialog", lambda d: (self.found.append(f"dialog: {d.message}"), d.dismiss()))
+
+    def _console(self, page: Any, message: Any) -> None:
+        # a page that answers 403 or 404 itself is no fault; a file of it that is missing is
+        itself = message.location.get("url") == page.url and "the server responded with a status of 40" in message.text
+        if message.type in ("error", "warning") and not itself:
+            self.found.append(message.text)
 
 
 @pytest.fixture
@@ -100,3 +107,11 @@ def open_page(chromium: Any, address: str, transactional_db: None, redis: Any) -
     for context in contexts:
         context.close()
     assert [line for watch in watches for line in watch.found] == []
+
+
+@pytest.fixture
+def world(redis: Any, transactional_db: None) -> World:
+    """A shop at a bad hour, with a snapshot of now."""
+    world = World(redis)
+    world.tell()
+    return world
