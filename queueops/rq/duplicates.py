@@ -9,6 +9,7 @@ from typing import Any
 from rq.exceptions import DuplicateJobError
 from rq.job import JobStatus
 
+from queueops.primitives.errors import NotAcquired
 from queueops.rdb.doors import Enqueued
 from queueops.rq.job import Job
 
@@ -22,6 +23,9 @@ class DuplicateJob(DuplicateJobError):
         super().__init__(f"{function}: job {holder_id} of the same kind is there already")
         self.function = function
         self.holder_id = holder_id
+
+
+REFUSALS = (DuplicateJob, NotAcquired)
 
 
 def resolved(queue: Any, job: Job, answer: Enqueued) -> Job:
@@ -42,22 +46,22 @@ def resolved(queue: Any, job: Job, answer: Enqueued) -> Job:
     return job
 
 
-def resolved_or_error(queue: Any, job: Job, answer: Enqueued) -> Job | DuplicateJob:
+def resolved_or_error(queue: Any, job: Job, answer: Enqueued) -> Job | Exception:
     """The same for one of many: the error is its result, so that the others are told, too."""
     return or_error(resolved, queue, job, answer)
 
 
-def or_error(call: Callable[..., Job], *args: Any) -> Job | DuplicateJob:
-    """What ``call`` returns, or the ``DuplicateJob`` that it raises."""
+def or_error(call: Callable[..., Job], *args: Any) -> Job | Exception:
+    """What ``call`` returns, or the refusal that it raises."""
     try:
         return call(*args)
-    except DuplicateJob as error:
+    except REFUSALS as error:
         return error
 
 
 def after_commit(call: Any, *args: Any, **kwargs: Any) -> None:
-    """Run an enqueue in a commit hook: a duplicate is logged (and counted by the door), the other hooks go on."""
+    """Run an enqueue in a commit hook: a refusal is logged (and counted by the door), the other hooks go on."""
     try:
         call(*args, **kwargs)
-    except DuplicateJob as error:
+    except REFUSALS as error:
         logger.warning("after commit: %s", error)

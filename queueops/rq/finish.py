@@ -86,25 +86,18 @@ def plain_success(worker: Any, job: Any, execution: Any, before: tuple[Any, ...]
     return commands
 
 
-def plain_failure(worker: Any, execution: Any, queue: str, text: str) -> list[tuple[Any, ...]]:
-    """The commands of a final failure, made of nothing that the job's own code may have changed."""
+def plain_failure(connection: Any, job_id: str, queue: str, text: str, **run: Any) -> list[tuple[Any, ...]]:
+    """The commands of a final failure, made of nothing that the job's own code may have changed. ``run``: what RQ's
+    ``Result`` keeps of it.
+    """
     ended_at = now()
-    result = Result(
-        job_id=execution.job_id,
-        type=Result.Type.FAILED,
-        connection=worker.connection,
-        exc_string=text,
-        worker_name=worker.name,
-        execution_id=execution.id,
-        execution_started_at=execution.created_at,
-        execution_ended_at=ended_at,
-    ).serialize()
-    key, results = conf.keys.of("rq_job", execution.job_id), conf.keys.of("rq_results", execution.job_id)
+    result = Result(job_id, Result.Type.FAILED, connection, exc_string=text, execution_ended_at=ended_at, **run)
+    parts = (part for pair in result.serialize().items() for part in pair)
+    key, results = conf.keys.of("rq_job", job_id), conf.keys.of("rq_results", job_id)
     return [
-        ("HINCRBY", worker.key, "failed_job_count", 1),
         ("HSET", key, "status", "failed", "ended_at", utcformat(ended_at)),
-        ("XADD", results, "MAXLEN", "~", 10, "*", *(part for pair in result.items() for part in pair)),
+        ("XADD", results, "MAXLEN", "~", 10, "*", *parts),
         ("EXPIRE", results, DEFAULT_FAILURE_TTL),
-        ("ZADD", conf.keys.of("rq_failed", queue), current_timestamp() + DEFAULT_FAILURE_TTL, execution.job_id),
+        ("ZADD", conf.keys.of("rq_failed", queue), current_timestamp() + DEFAULT_FAILURE_TTL, job_id),
         ("EXPIRE", key, DEFAULT_FAILURE_TTL),
     ]

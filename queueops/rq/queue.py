@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
-from uuid import uuid4
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -19,18 +18,12 @@ from rq.exceptions import DuplicateJobError
 from rq.job import JobStatus
 from rq.utils import now
 
-from queueops import mirror
 from queueops.middleware import job_controls
-from queueops.primitives.errors import NotAcquired
 from queueops.rdb import doors
-from queueops.rdb.client import Server
-from queueops.rq import duplicates
+from queueops.rq import duplicates, inline
 from queueops.rq.job import Job
 from queueops.rq.order import in_order
 from queueops.rq.recorder import Recorder
-
-SYNC_SLACK = 60.0
-"""Seconds that the lease of a job run in its caller outlasts its timeout."""
 
 
 class Queue(DjangoRQ):
@@ -138,35 +131,36 @@ class Queue(DjangoRQ):
     def enqueue_many(
         self, job_datas: Iterable[Any], pipeline: Pipeline | None = None, group_id: str | None = None
     ) -> list[Any]:
-        """As RQ's, with a result per item: the job, the one that counts instead, or a ``DuplicateJob``. Those that
-        depend on others come last, each is enqueued alone.
+        """As RQ's, with a result per item: the job, the one that counts instead, or the error that ``enqueue`` would
+        raise, ``DuplicateJob`` or ``NotAcquired``. Those that depend on others come last, each is enqueued alone, and
+        so is each that runs in its caller.
 
         Inside a transaction with django-rq's ``on_db_commit`` they are all enqueued when it commits.
         """
         if pipeline is not None:
             return list(super().enqueue_many(job_datas, pipeline, group_id))
         datas = list(job_datas)
-        alone = [data for data in datas if not data.depends_on]
-        others = in_order([data for data in datas if data.depends_on])
+        together = [data for data in datas if not data.depends_on and self._is_async]
+        others = in_order([data for data in datas if data.depends_on or not self._is_async])
         pipe = self.connection.pipeline()
-        jobs: list[Any] = super().enqueue_many(alone, pipe, group_id) if alone or not others else []
-        dependents = [self._dependent(data, group_id) for data in others]
+        jobs: list[Any] = super().enqueue_many(together, pipe, group_id) if together or not others else []
+        alone = [self._one(data, group_id) for data in others]
         if self._waits_for_commit():
             transaction.on_commit(pipe.execute)
-            for job in dependents:
-                transaction.on_commit(partial(duplicates.after_commit, self._enqueue_dependent, job))
-            return jobs + dependents
+            for job in alone:
+                transaction.on_commit(partial(duplicates.after_commit, self._enqueue_one, job))
+            return jobs + alone
         answers = pipe.execute()
         jobs = [duplicates.resolved_or_error(self, job, doors.enqueued(answers[job.place])) for job in jobs]
-        return jobs + [duplicates.or_error(self._enqueue_dependent, job) for job in dependents]
+        return jobs + [duplicates.or_error(self._enqueue_one, job) for job in alone]
 
-    def _dependent(self, data: Any, group_id: str | None) -> Any:
+    def _one(self, data: Any, group_id: str | None) -> Any:
         options = {name: value for name, value in data._asdict().items() if name != "at_front"}
         job = self.create_job(**options, group_id=group_id)
         job.enqueue_at_front = job.enqueue_at_front or data.at_front
         return job
 
-    def _enqueue_dependent(self, job: Any) -> Any:
+    def _enqueue_one(self, job: Any) -> Any:
         return self.enqueue_job(job, at_front=bool(job.enqueue_at_front))
 
     def enqueue_call(self, *args: Any, **kwargs: Any) -> Any:
@@ -222,8 +216,8 @@ class Queue(DjangoRQ):
         return self._pass_door(job, "schedule", pipeline, unique, due=_due(datetime))[0]
 
     def _enqueue_sync_job(self, job: Any, pipeline: Pipeline | None = None, unique: bool = False) -> Any:
-        if not getattr(job, "fresh", False):
-            return super()._enqueue_sync_job(job, pipeline=pipeline, unique=unique)
+        if not getattr(job, "fresh", False) or job._dependency_ids:
+            return super()._enqueue_sync_job(job, unique=unique)
         self._prepare(job, JobStatus.QUEUED)
         job, new = self._pass_door(job, "sync", None, unique)
         # an open job with this id is another's to run
@@ -233,21 +227,8 @@ class Queue(DjangoRQ):
         """Run a job in its caller under its claims. Raises ``NotAcquired`` when a control, a pause or an isolation
         refuses; nothing waits then, the job is recorded as skipped.
         """
-        token = uuid4().hex
-        timeout = job.timeout if job.timeout and job.timeout > 0 else self._default_timeout
-        refused = doors.take(self.connection, job.id, self.name, job.function, token, timeout + SYNC_SLACK)
-        if refused == "MIRROR_MISSING":
-            mirror.rebuild(Server(self.name, self.connection, (self.name,)))
-            refused = doors.take(self.connection, job.id, self.name, job.function, token, timeout + SYNC_SLACK)
-        if refused is not None:
-            raise NotAcquired(f"{job.function or job.id} may not run now: {refused.replace(chr(31), ' ').strip()}")
-        outcome = "failed"
-        try:
-            job = super().run_sync(job)
-            if job.get_status(refresh=False) == JobStatus.FINISHED:
-                outcome = "completed"
-        finally:
-            doors.settle(self.connection, token, outcome)
+        self._accept(job, None)
+        inline.run(self, job)
         return job
 
     def move_dependents_to_ready(self, job: Any, pipeline: Pipeline | None = None, *args: Any, **kwargs: Any) -> Any:

@@ -113,12 +113,23 @@ class Settling(BaseWorker):
         if self.outcome:
             return
         try:
-            text = traceback_text(kind, error, traceback)
-            self._settle("failed", commands=plain_failure(self, execution, queue.name, text), **self._error)
+            self._settle("failed", commands=self._plain_failure(queue, execution), **self._error)
         except Exception as problem:
             raise SettleFailed(f"the failure could not be recorded: {error_line(problem)}") from None
         if self._dependents:
             self.release_dependents()
+
+    def _plain_failure(self, queue: Any, execution: Any) -> list[tuple[Any, ...]]:
+        commands = plain_failure(
+            self.connection,
+            execution.job_id,
+            queue.name,
+            traceback_text(*sys.exc_info()),
+            worker_name=self.name,
+            execution_id=execution.id,
+            execution_started_at=execution.created_at,
+        )
+        return [("HINCRBY", self.key, "failed_job_count", 1), *commands]
 
     def handle_exception(self, job: Any, *exc_info: Any) -> None:
         """As RQ's. A handler that raises keeps no failure from being recorded, and the log gets texts it can write."""

@@ -6,6 +6,7 @@ import os
 import signal
 from typing import Any
 
+from redis.exceptions import ConnectionError
 from rq import Retry, get_current_job
 
 from queueops import Discard, Fail, Middleware, Postpone, Quarantine, controlled, current_execution
@@ -13,6 +14,10 @@ from tests.rq.hostile_jobs import LONE, NoText
 
 HEARD: list[tuple[str, str]] = []
 """(job id, outcome) of each call of ``settled``."""
+
+
+class Silent(ConnectionError):
+    """A server that does not answer."""
 
 
 class Ear(Middleware):
