@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError, ResponseError
 
@@ -19,7 +20,14 @@ from queueops.rdb.keys import Keys
 HOLD_DOWN = 1.0
 """Seconds for which a server that just failed is not asked again, so that a page waits for one timeout only."""
 
+KNOCK = 0.8
+"""Seconds that a server has to say that it is there, before a page asks it for more."""
+HEARD = 2.0
+"""Seconds for which a server that has answered is not asked that."""
+
 _down: dict[str, tuple[float, str]] = {}
+_heard: dict[str, float] = {}
+_knockers: dict[tuple[str, int], redis.Redis] = {}
 _lock = threading.Lock()
 
 
@@ -69,21 +77,47 @@ def guard(server: Server) -> Iterator[None]:
     if since and time.monotonic() - since < HOLD_DOWN:
         raise StoreDown(Down(server.alias, tuple(server.queues), why))
     try:
+        if time.monotonic() - _heard.get(server.alias, -HEARD) >= HEARD:
+            _knock(server)
         yield
     except (RedisError, OSError) as error:
         said = str(error).rstrip(". ")
         why = f"{type(error).__name__}: {said}" if said else type(error).__name__
         with _lock:
             _down[server.alias] = (time.monotonic(), why)
+            _heard.pop(server.alias, None)
         raise StoreDown(Down(server.alias, tuple(server.queues), why)) from error
     with _lock:
         _down.pop(server.alias, None)
+        _heard[server.alias] = time.monotonic()
+
+
+def _knock(server: Server) -> None:
+    """Ask for a sign of life on a connection that waits :data:`KNOCK` only: a server that accepts and never answers
+    would else cost a page the timeout of the settings. Raises ``RedisError``.
+    """
+    pool = server.connection.connection_pool
+    if type(pool) is not redis.ConnectionPool:
+        return
+    with _lock:
+        knocker = _knockers.get((server.alias, id(pool)))
+    if knocker is None:
+        kwargs = {**pool.connection_kwargs, "socket_timeout": KNOCK, "socket_connect_timeout": KNOCK, "retry": None}
+        knocker = redis.Redis(connection_pool=redis.ConnectionPool(connection_class=pool.connection_class, **kwargs))
+        with _lock:
+            _knockers[server.alias, id(pool)] = knocker
+    try:
+        knocker.ping()
+    except ResponseError:
+        return  # an answer, too
 
 
 def forget() -> None:
-    """Drop what is remembered about servers that failed."""
+    """Drop what is remembered about servers that failed, and those that answered."""
     with _lock:
         _down.clear()
+        _heard.clear()
+        _knockers.clear()
 
 
 def text(value: Any, default: str = "") -> str:
