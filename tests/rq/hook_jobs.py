@@ -37,6 +37,12 @@ class Broken(Middleware):
         raise {"completed": NoText(), "failed": SystemExit(LONE)}.get(outcome, ValueError(LONE))
 
 
+class Stops(Middleware):
+    def settled(self, job: Any, outcome: str) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        HEARD.append((job.id, outcome))
+
+
 class Around(Middleware):
     def around(self, job: Any, call_next: Any) -> Any:
         raise Discard("not today")
@@ -88,3 +94,7 @@ def ends_beside_a_broken_hook(how: str) -> Any:
 @controlled(Ear(), Around())
 def never_reached() -> None:
     raise AssertionError("the body ran")
+
+
+@controlled(Stops())
+def stops_its_worker() -> None: ...

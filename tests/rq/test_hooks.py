@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import threading
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from tests.rq import hook_jobs
 from tests.rq import jobs as plain_jobs
 from tests.rq.hook_jobs import HEARD
 from tests.scripts.kit import K
+from tests.support import eventually
 
 both = pytest.mark.parametrize("fork", [False, True], ids=["simple", "forking"])
 
@@ -162,6 +164,35 @@ def test_a_stopped_job(queue: Any) -> None:
     worker.work(burst=True, logging_level="CRITICAL")
     thread.join()
     assert outcomes(job) == ["failed"]
+
+
+@both
+def test_a_worker_that_is_told_to_stop_twice(queue: Any, totals: Any, fork: bool) -> None:
+    job = queue.enqueue(hook_jobs.ends, "stop")
+    worker = (Worker if fork else SimpleWorker)([queue], connection=queue.connection)
+
+    def stop() -> None:
+        queue.connection.blpop(["tests:running"], timeout=60)
+        os.kill(os.getpid(), signal.SIGTERM)
+        eventually(lambda: worker._stop_requested, what="the first signal came")
+        worker._shutdown_requested_date -= timedelta(seconds=2)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    thread = threading.Thread(target=stop)
+    thread.start()
+    with pytest.raises(SystemExit):
+        worker.work(burst=True, logging_level="CRITICAL")
+    thread.join()
+    assert outcomes(job) == ["put_back"]
+    assert totals() == {"accepted": 1, "started": 1, "put_back": 1}
+
+
+@both
+def test_a_stop_that_comes_during_a_hook_waits_for_it_and_is_not_lost(queue: Any, work: Any, fork: bool) -> None:
+    first, second = queue.enqueue(hook_jobs.stops_its_worker), queue.enqueue(hook_jobs.ends, "well")
+    work(fork=fork)
+    assert outcomes(first) == ["completed"] and outcomes(second) == []
+    assert second.get_status() == JobStatus.QUEUED
 
 
 def test_a_silent_redis_is_told_as_unknown(queue: Any, monkeypatch: Any) -> None:
