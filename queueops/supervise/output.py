@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 from typing import IO, TextIO
 
@@ -61,10 +62,19 @@ class Lines:
         for line in whole:
             self._show(line)
         if not data or len(self._rest) > LONGEST_LINE:
-            if self._rest:
-                self._show(self._rest)
-            self._rest = b""
+            self._flush()
         return bool(data)
+
+    def finish(self) -> None:
+        """Show all that is there, the last line too, though a child of the child may hold the pipe open."""
+        while not self.pipe.closed and select.select([self.pipe], [], [], 0)[0] and self.read():
+            pass
+        self._flush()
+
+    def _flush(self) -> None:
+        if self._rest:
+            self._show(self._rest)
+        self._rest = b""
 
     def _show(self, line: bytes) -> None:
         text = line.decode("utf-8", "replace").rstrip("\r")

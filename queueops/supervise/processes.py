@@ -47,6 +47,7 @@ class Child:
     """The signal it gets when its parent dies without stopping it."""
     fds: tuple[int, ...] = ()
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    lines: Lines | None = field(default=None, repr=False)
     ended: int | None = None
     started_at: float = 0.0
     delay: float = FIRST_DELAY
@@ -233,7 +234,7 @@ class Supervisor:
         )
         if (pipe := child.process.stdout) is not None:
             os.set_blocking(pipe.fileno(), False)
-            lines = Lines(pipe, child.name, self.printer)
+            lines = child.lines = Lines(pipe, child.name, self.printer)
             self._selector.register(pipe, selectors.EVENT_READ, lambda: self._read(lines))
 
     def _read(self, lines: Lines) -> None:
@@ -248,6 +249,8 @@ class Supervisor:
 
     def _ended(self, child: Child, status: int) -> None:
         child.ended = status
+        if child.lines is not None:  # its last words come before what is said of its end
+            child.lines.finish()
         if self.requests or child.restart == "never" or (child.restart == "failure" and status == 0):
             return
         lived = time.monotonic() - child.started_at

@@ -103,7 +103,7 @@ def test_c18_workers_that_all_start_at_once_never_run_two(town: Town) -> None:
     [
         ("signal", "signal 9", None),
         ("signal", "signal 9", Retry(max=3)),
-        ("exit", "without a word", None),
+        ("exit", "before its end was recorded", None),
         ("parent", "lease ended", Retry(max=3)),
     ],
 )

@@ -34,6 +34,13 @@ def test_output_without_an_end_of_line_and_with_broken_bytes_is_shown() -> None:
     assert running.lines == ["raw      | \ufffd half"]
 
 
+def test_last_words_are_shown_though_a_grandchild_holds_the_pipe() -> None:
+    code = "import os, time; print('half', end=''); os.fork() or time.sleep(3)"
+    running = supervisor(f"""family.start(child("raw", {code!r}, restart="never"))""")
+    assert running.end(signal.SIGCONT) == 0
+    assert running.lines == ["raw      | half"]
+
+
 def test_a_child_that_dies_is_restarted_later_each_time_and_said_so() -> None:
     running = supervisor("""family.start(child("weak", "exit(3)"))""")
     running.expect(r"weak ended with status 3; it is started again in 0\.5 s")
