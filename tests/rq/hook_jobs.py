@@ -72,7 +72,8 @@ def _end(how: str) -> Any:
             return current_execution()
         case "stop":
             get_current_job().connection.rpush("tests:running", "1")
-            signal.pause()
+            while True:
+                signal.pause()
     return how
 
 
