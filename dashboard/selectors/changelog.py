@@ -9,10 +9,9 @@ from typing import Any
 
 from dashboard.selectors import store
 from dashboard.selectors.locks import server_named
+from dashboard.selectors.log_entries import Entry, entry
 from dashboard.selectors.log_filter import Filter
-from queueops.conf import conf
 from queueops.rdb.client import servers
-from queueops.rdb.keys import split_instance
 
 PAGE = 100
 LOOKS = (1_000, 9_000)
@@ -26,36 +25,6 @@ _ID = re.compile(r"\d{1,15}-\d{1,19}")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One line. ``at`` in µs of the store's clock; ``instance`` is the control with its key."""
-
-    id: str
-    at: int
-    event: str
-    job: str
-    function: str
-    queue: str
-    instance: str
-    worker: str
-    token: str
-    by: str
-    why: str
-
-    @property
-    def control(self) -> str:
-        return self.instance.partition("\x1f")[0]
-
-    @property
-    def control_name(self) -> str:
-        kind, name, _key = split_instance(self.instance)
-        return name if kind != "unknown" else self.instance
-
-    @property
-    def key(self) -> str:
-        return self.instance.partition("\x1f")[2]
-
-
-@dataclass(frozen=True, slots=True)
 class Page:
     """``before`` continues with older entries; ``looked_at`` entries were read for it."""
 
@@ -66,16 +35,6 @@ class Page:
     looked_at: int
     before: str | None
     newest: str
-
-
-def _entry(id_: Any, raw: dict[Any, Any]) -> Entry:
-    got = {store.text(key): store.text(value) for key, value in raw.items()}
-    ident = store.text(id_)
-    return Entry(
-        ident,
-        store.number(ident.partition("-")[0]) * 1000,
-        *(got.get(k, "") for k in ("e", "job", "f", "q", "c", "w", "t", "by", "why")),
-    )
 
 
 def page(wanted: Filter, *, alias: str = "", before: str = "", size: int = PAGE) -> Page:
@@ -102,7 +61,7 @@ def page(wanted: Filter, *, alias: str = "", before: str = "", size: int = PAGE)
                 break
             looked_at += 1
             if passes(fields_):
-                found.append(_entry(id_, fields_))
+                found.append(entry(id_, fields_))
         if cursor or len(raw) < count:
             break
         cursor = store.text(raw[-1][0])
@@ -123,17 +82,10 @@ def stream(wanted: Filter, *, alias: str = "") -> Iterator[Entry]:
     for _chunk in range(EXPORTED // CHUNK):
         with store.guard(server):
             raw = server.connection.xrevrange(log, end, wanted.start or "-", count=CHUNK)
-        yield from (_entry(id_, fields_) for id_, fields_ in raw if passes(fields_))
+        yield from (entry(id_, fields_) for id_, fields_ in raw if passes(fields_))
         if len(raw) < CHUNK:
             return
         end = f"({store.text(raw[-1][0])}"
-
-
-def of_lock(alias: str, instance: str) -> tuple[Entry, ...]:
-    """The history of one lock, semaphore or rate, newest first: it is kept apart and outlives the lock for a while."""
-    server, key = server_named(alias) or servers()[0], store.keys().of("history", instance)
-    (raw,) = store.ask(server, lambda pipe: pipe.xrevrange(key, count=max(conf.LOCK_HISTORY, 1)))
-    return tuple(_entry(id_, fields_) for id_, fields_ in raw) if isinstance(raw, list) else ()
 
 
 def of_job(alias: str, job: str, size: int = 50) -> tuple[Entry, ...]:

@@ -26,7 +26,7 @@ _memory: Remembered[Parked] = Remembered()
 
 
 def parked() -> Parked:
-    """Two round trips a server, none when read a moment ago; a server that does not answer has no rows here."""
+    """One round trip a server, none when read a moment ago; a server that does not answer has no rows here."""
     return _memory.get(None, _read)
 
 

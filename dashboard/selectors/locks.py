@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dashboard.selectors import store
+from dashboard.selectors.log_entries import Entry, entries
+from queueops.conf import conf
 from queueops.rdb.client import Server, servers
 from queueops.rdb.keys import KINDS, SEP, split_instance
 from queueops.telemetry import controls as live
-from queueops.telemetry.batch import Batch, decoded, shown
-from queueops.telemetry.clock import from_time
-from queueops.telemetry.instances import ONE, InstanceInfo, InstanceReader, control_of
+from queueops.telemetry.batch import Batch
+from queueops.telemetry.instances import ONE, WAITED, Declared, InstanceInfo, InstanceReader, Live, control_of
 
 MAX_CONTROLS = 500
 MAX_INSTANCES = 300
-"""Live keys looked at for the list; the newest changes first."""
-OWNERS = 10
-"""Holders of a key whose owners are looked up for the list."""
-SILENT = 30_000_000
-"""µs without a sign of life after which a holder's worker counts as gone."""
+"""Live keys looked at for the list beside those that parked jobs wait for; the newest changes first."""
+MAX_KEYS = 100
+"""Keys on one page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One live key in a list; ``gone`` owners among its first holders."""
+
+    server: str
+    info: InstanceInfo
+    gone: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +51,18 @@ class Control:
     gone: Mapping[str, int] = field(default_factory=dict)
     """Owners gone, by instance; the first holders of each were looked at."""
 
+    keys: int = 0
+    """Live keys that are known, these among them."""
+    lined: int = 0
+    """Jobs that wait for any of them, as far as was looked."""
+
+    @property
+    def rows(self) -> tuple[Key, ...]:
+        return tuple(Key(self.server, i, self.gone.get(i.id, 0)) for i in self.instances)
+
     @property
     def waiting(self) -> int:
-        return sum(i.waiters for i in self.instances)
+        return max(self.lined, sum(i.waiters for i in self.instances))
 
     @property
     def holders(self) -> int:
@@ -70,7 +87,7 @@ class Control:
     @property
     def single(self) -> InstanceInfo | None:
         """The one live key of a control that is not split by keys."""
-        return self.instances[0] if len(self.instances) == 1 and not self.instances[0].key else None
+        return self.instances[0] if self.keys == 1 and self.instances and not self.instances[0].key else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +98,9 @@ class Controls:
     down: tuple[store.Down, ...]
     known: int
     looked_at: int
+    keys: tuple[Key, ...] = ()
+    """With a search: the first of the ``matching`` keys."""
+    matching: int = 0
 
     @property
     def partial(self) -> bool:
@@ -91,13 +111,12 @@ class Controls:
 class Holder:
     """One hold. ``gone`` says why its owner is believed dead (ended, silent, unowned), else it is empty.
 
-    ``started`` and ``ends`` in µs; ``left``, ``held``, ``span`` in seconds.
+    ``started`` and ``ends`` in µs.
     """
 
     info: live.HolderInfo
     ends: int
     started: int
-    span: float
     gone: str
 
 
@@ -111,6 +130,8 @@ class Lock:
     waiters: tuple[live.WaiterInfo, ...]
     now: int
     offers: tuple[live.OfferInfo, ...] = ()
+    history: tuple[Entry, ...] = ()
+    """Its newest events; they outlive the lock for a while."""
 
     @property
     def gone(self) -> int:
@@ -137,9 +158,9 @@ class Lock:
         return max(0, self.info.holders - len(self.holders)) if self.info.kind != "rate" else 0
 
 
-def _control(server: str, id_: str, defined: Any, override: Any, conflict: Any, now: int) -> Control:
+def _control(server: str, id_: str, told: Declared, now: int) -> Control:
     kind, name, _key = split_instance(id_)
-    d, o, c = (value if isinstance(value, dict) else decoded(value) for value in (defined, override, conflict))
+    d, o, c = told.definition, told.override, told.conflict
     until = store.number(o.get("until"))
     in_force = bool(o) and (until == 0 or until > now)
     declared = 1 if kind in ONE else d.get("limit")
@@ -159,91 +180,68 @@ def _control(server: str, id_: str, defined: Any, override: Any, conflict: Any, 
     )
 
 
-class _Owners:
-    """Whose owner is gone, for many keys: holders in the second trip, leases and workers in the third."""
-
-    def __init__(self, batch: Batch, ids: Iterable[str]) -> None:
-        of = store.keys().of
-        self._held = {
-            i: batch.call("zrange", of("holders", i), 0, OWNERS - 1, withscores=True) for i in ids if i[:1] in "LSX"
-        }
-
-    def look(self, batch: Batch, now: int) -> None:
-        static = store.keys().static
-        self._tokens = {i: [(shown(raw), end) for raw, end in slot.get([])] for i, slot in self._held.items()}
-        names = sorted({token.partition("#")[0] for rows in self._tokens.values() for token, _ in rows})
-        self._names, self._leases = names, batch.call("hmget", static("leases"), names or [""])
-        self._alive = batch.call("zrangebyscore", static("workers"), now - SILENT, "+inf", start=0, num=10_000)
-
-    def gone(self, now: int) -> dict[str, int]:
-        leases = dict(zip(self._names, map(decoded, self._leases.get([])), strict=False))
-        alive = {shown(raw) for raw in self._alive.get([])}
-
-        def lost(token: str, end: float) -> bool:
-            lease = leases.get(token.partition("#")[0])
-            return not lease or end <= now or bool(lease.get("worker") and lease["worker"] not in alive)
-
-        return {i: n for i, rows in self._tokens.items() if (n := sum(lost(*row) for row in rows))}
-
-
-def _of(server: Server) -> tuple[list[Control], int, int]:
-    """Controls of one server with their live keys; three round trips."""
-    keys = store.keys()
-    first = Batch(server.connection)
-    time = first.call("time")
-    tables = ("controls", "overrides", "conflicts")
-    scans = [first.call("hscan", keys.static(name), 0, count=MAX_CONTROLS) for name in tables]
-    found = first.call("zrevrange", keys.static("instances"), 0, MAX_INSTANCES - 1)
-    known = first.call("zcard", keys.static("instances"))
-    second, third = Batch(server.connection), Batch(server.connection)
-    with store.guard(server):
-        first.run()
-        now = from_time(time.get((0, 0)))
-        ids = [raw.decode("utf-8", "replace") for raw in found.get([])]
-        reader = InstanceReader(second, keys, ids)
-        owners = _Owners(second, ids)
-        second.run()
-        reader.stock(third, now)
-        owners.look(third, now)
-        third.run()
-    gone = owners.gone(now)
-    by_control: dict[str, list[InstanceInfo]] = {}
-    for row in reader.rows():
-        by_control.setdefault(control_of(row.id), []).append(row)
-    defined, overrides, conflicts = ({shown(k): v for k, v in slot.get((0, {}))[1].items()} for slot in scans)
-    rows = [
-        _with(
-            _control(server.alias, i, defined.get(i), overrides.get(i), conflicts.get(i), now),
-            by_control.get(i, ()),
-            gone,
-        )
-        for i in list(dict.fromkeys([*defined, *by_control]))[:MAX_CONTROLS]
-    ]
-    return rows, known.number(), len(ids)
-
-
 def _with(control: Control, instances: Iterable[InstanceInfo], gone: Mapping[str, int] | None = None) -> Control:
     rows = tuple(sorted(instances, key=lambda i: (-i.waiters, -i.used, i.key_text)))
     limit = control.limit if control.limit is not None else next((i.limit for i in rows if i.limit is not None), None)
     lost = {i.id: n for i in rows if (n := (gone or {}).get(i.id))}
-    return replace(control, instances=rows, limit=limit, gone=lost)
+    return replace(control, instances=rows, keys=len(rows), limit=limit, gone=lost)
 
 
-def controls() -> Controls:
-    """All controls of all servers, most waited for first."""
+def _controls(server: Server, found: Live) -> list[Control]:
+    """What is declared, and what is in use without being declared any more, each with its keys."""
+    by_control: dict[str, list[InstanceInfo]] = {}
+    for row in found.rows:
+        by_control.setdefault(control_of(row.id), []).append(row)
+    names = list(dict.fromkeys([*found.controls, *by_control]))[:MAX_CONTROLS]
+    return [
+        _with(_control(server.alias, i, found.declared(i), found.now), by_control.get(i, ()), found.gone) for i in names
+    ]
+
+
+def _read(server: Server, ids: Sequence[str] = (), **wanted: int) -> Live:
+    batch = Batch(server.connection)
+    reader = InstanceReader(batch, ids, owners=True, everything=True, **wanted)
+    with store.guard(server):
+        batch.run()
+    return reader.read()
+
+
+def controls(search: str = "") -> Controls:
+    """Controls of all servers, most waited for first: one round trip a server.
+
+    With a ``search``, those whose name contains it and those with such keys, among all names: two round trips.
+    """
     rows: list[Control] = []
+    keys: list[Key] = []
     down: list[store.Down] = []
-    known = looked_at = 0
+    known = looked_at = matching = 0
     for server in servers():
         try:
-            found, here, seen = _of(server)
+            if search:
+                names = _names(server).find(search=search)
+                found = _read(server, names.ids[:MAX_KEYS])
+                known, looked_at = known + names.known, looked_at + names.looked_at
+                matching += len(names.ids)
+            else:
+                found = _read(server, newest=MAX_INSTANCES, waited=WAITED)
+                known, looked_at = known + found.known, looked_at + len(found.rows)
         except store.StoreDown as error:
             down.append(error.down)
             continue
-        rows += found
-        known, looked_at = known + here, looked_at + seen
+        here = _controls(server, found)
+        rows += [row for row in here if row.instances or search.casefold() in row.name.casefold()]
+        keys += [key for row in here for key in row.rows] if search else []
     rows.sort(key=lambda c: (-c.waiting, -(c.oldest_wait or 0), -c.full, -c.holders, c.name))
-    return Controls(tuple(rows), tuple(down), known, looked_at)
+    keys.sort(key=lambda key: (-key.info.waiters, -key.info.used))
+    return Controls(tuple(rows), tuple(down), known, looked_at, tuple(keys[:MAX_KEYS]), matching)
+
+
+def _names(server: Server) -> live.NameSearch:
+    batch = Batch(server.connection)
+    names = live.NameSearch(batch)
+    with store.guard(server):
+        batch.run()
+    return names
 
 
 def server_named(alias: str) -> Server | None:
@@ -258,50 +256,53 @@ def control_ids(text: str) -> list[str]:
     return [*exact, *(f"{letter}:{text}" for letter in KINDS)]
 
 
-def control(alias: str, text: str) -> Control | None:
-    """One control with its live keys among the newest changed; None when nothing of that name is known."""
+def control(alias: str, text: str, offset: int = 0) -> Control | None:
+    """One control with a page of its live keys; None when nothing of that name is known. Two round trips."""
     server = server_named(alias)
     if server is None:
         return None
-    rows = {c.id: c for c in _of(server)[0]}
-    return next((rows[id_] for id_ in control_ids(text) if id_ in rows), None)
+    wanted = control_ids(text)
+    names = _names(server).find(controls=wanted)
+    keys: dict[str, list[str]] = {id_: [] for id_ in wanted}
+    for each in names.ids:
+        keys[control_of(each)].append(each)
+    used = next((id_ for id_ in wanted if keys[id_]), wanted[0])
+    found = _read(server, keys[used][offset : offset + MAX_KEYS])
+    id_ = next((each for each in wanted if each in found.controls or keys[each]), None)
+    if id_ is None:
+        return None
+    made = _control(server.alias, id_, found.declared(id_), found.now)
+    waiting = sum(names.lines.get(each, 0) for each in keys[id_])
+    return replace(_with(made, found.rows if id_ == used else (), found.gone), keys=len(keys[id_]), lined=waiting)
 
 
 def lock(alias: str, control_id: str, key: str) -> Lock | None:
-    """One live key in full; ``key`` as it stands in the instance id. Three round trips."""
+    """One live key in full; ``key`` as it stands in the instance id. Two round trips."""
     server = server_named(alias)
     if server is None or control_id[:1] not in KINDS or control_id[1:2] != ":":
         return None
     with store.guard(server):
-        found = live.detail(server, f"{control_id}{SEP}{key}")
-        names = list(dict.fromkeys(h.worker for h in found.holders if h.worker))
-        batch = Batch(server.connection)
-        leases = batch.call("hmget", store.keys().static("leases"), [h.token for h in found.holders] or [""])
-        signs = {name: batch.call("zscore", store.keys().static("workers"), name) for name in names}
-        batch.run()
-    seen = {name: slot.get() for name, slot in signs.items()}
-    spans = [store.number(decoded(raw).get("span")) for raw in leases.get([])]
-    base = _control(server.alias, control_id, found.definition, found.override, found.conflict, found.at)
+        found = live.detail(server, f"{control_id}{SEP}{key}", history=max(conf.LOCK_HISTORY, 1))
     return Lock(
-        control=_with(base, [found.info]),
+        control=_with(_control(server.alias, control_id, found.declared, found.at), [found.info]),
         info=found.info,
-        holders=tuple(_holder(h, span, seen, found.at) for h, span in zip(found.holders, spans, strict=False)),
+        holders=tuple(_holder(h, found.at) for h in found.holders),
         waiters=found.waiters,
         now=found.at,
         offers=found.offered,
+        history=entries(found.history),
     )
 
 
-def _holder(info: live.HolderInfo, span: int, seen: dict[str, Any], now: int) -> Holder:
+def _holder(info: live.HolderInfo, now: int) -> Holder:
     gone = "unowned" if info.orphan else ""
     if info.left is not None and info.left <= 0:
         gone = "ended"
-    elif info.worker and (seen.get(info.worker) is None or now - float(seen[info.worker]) > SILENT):
+    elif info.silent:
         gone = "silent"
     return Holder(
         info=info,
         ends=now + int((info.left or 0) * 1e6) if info.left is not None else 0,
         started=now - int(info.held * 1e6) if info.held is not None else 0,
-        span=span / 1e6,
         gone=gone,
     )

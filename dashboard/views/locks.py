@@ -7,12 +7,10 @@ from django.utils.translation import gettext
 
 from dashboard import states
 from dashboard.access import page
-from dashboard.selectors import changelog, locks, store
+from dashboard.selectors import locks, store
 from dashboard.views.shell import number, show, unavailable
 from queueops.conf import conf
-from queueops.rdb.keys import SEP
 
-ROWS = 100
 REFUSALS = ("job.parked", "job.skipped", "lock.refused", "semaphore.refused", "rate.refused")
 
 
@@ -26,32 +24,29 @@ def locks_page(request: HttpRequest) -> HttpResponse:
             return _list(request)
         if "key" in request.GET:
             return _key(request, alias, name, request.GET["key"])
-        control = locks.control(alias, name)
+        offset = number(request.GET.get("offset"))
+        control = locks.control(alias, name, offset)
         # without a live key it is shown as if it had none: the same page as when somebody takes it
-        if control and (control.single or (not control.instances and control.kind in ("semaphore", "rate"))):
+        if control and (control.single or (not control.keys and control.kind in ("semaphore", "rate"))):
             return _key(request, alias, control.id, "")
     except store.StoreDown as error:
         return unavailable(request, "locks", error)
-    instances = control.instances if control else ()
-    offset = number(request.GET.get("offset"))
+    following = offset + locks.MAX_KEYS
     context = {
         "name": name,
         "control": control,
-        "instances": instances[offset : offset + ROWS],
-        "following": offset + ROWS if len(instances) > offset + ROWS else None,
+        "following": following if control and control.keys > following else None,
     }
     return show(request, "locks_control", context, status=200 if control else 404)
 
 
 def _list(request: HttpRequest) -> HttpResponse:
-    found = locks.controls()
     kind, text = request.GET.get("kind", ""), request.GET.get("q", "").strip()[:200]
+    found = locks.controls(text)
     rows = [
         row
         for row in found.rows
-        if (not kind or _is(row, kind))
-        and _contains(row, text.casefold())
-        and (request.GET.get("conflict") is None or row.conflict)
+        if (not kind or _is(row, kind)) and (request.GET.get("conflict") is None or row.conflict)
     ]
     words = {
         **states.KINDS,
@@ -63,10 +58,6 @@ def _list(request: HttpRequest) -> HttpResponse:
     tabs = [(name, word, sum(_is(row, name) for row in found.rows)) for name, word in words.items()]
     context = {"found": found, "rows": rows, "tabs": tabs, "kind": kind, "q": text, "down": found.down}
     return show(request, "locks", context)
-
-
-def _contains(row: locks.Control, text: str) -> bool:
-    return text in row.name.casefold() or any(text in i.key_text.casefold() for i in row.instances)
 
 
 def _is(row: locks.Control, kind: str) -> bool:
@@ -82,13 +73,11 @@ def _is(row: locks.Control, kind: str) -> bool:
 def _key(request: HttpRequest, alias: str, name: str, key: str) -> HttpResponse:
     wanted = locks.control_ids(name)
     lock = locks.lock(alias, wanted[0], key)
-    history = changelog.of_lock(alias, f"{wanted[0]}{SEP}{key}") if lock else ()
     context = {
         "lock": lock,
         "name": name,
         "key": key,
-        "history": history,
-        "refusals": sum(e.event in REFUSALS for e in history),
+        "refusals": sum(e.event in REFUSALS for e in lock.history) if lock else 0,
         "kept": conf.LOCK_HISTORY,
         "kept_for": conf.LOCK_HISTORY_KEPT,
     }

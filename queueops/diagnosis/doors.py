@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from queueops.conf import conf
 from queueops.diagnosis.job_facts import JobFacts
 from queueops.rdb.client import Server
 from queueops.telemetry.batch import Batch, number
@@ -53,18 +52,16 @@ class Doors:
 
 
 def controls(server: Server, facts: JobFacts) -> tuple[InstanceInfo, ...]:
-    """What the job's claims mean now. Two round trips, none without claims."""
+    """What the job's claims mean now. One round trip, none without claims."""
     ids = list(dict.fromkeys(claim["i"] for claim in facts.claims))[:MOST]
     if not ids:
         return ()
-    first, second = Batch(server.connection), Batch(server.connection)
-    reader = InstanceReader(first, conf.keys, ids)
-    first.run()
-    reader.stock(second, facts.now)
-    second.run()
+    batch = Batch(server.connection)
+    reader = InstanceReader(batch, ids)
+    batch.run()
     declared = {claim["i"]: number(claim.get("n")) for claim in facts.claims}
     # a claim carries its own limit, for as long as nobody has published one
-    return tuple(row if row.limit is not None else replace(row, limit=declared[row.id]) for row in reader.rows())
+    return tuple(row if row.limit is not None else replace(row, limit=declared[row.id]) for row in reader.read().rows)
 
 
 def doors(facts: JobFacts, held: Sequence[InstanceInfo]) -> Doors:

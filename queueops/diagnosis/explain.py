@@ -278,8 +278,8 @@ class _Teller:
             return _("nothing is known of it")
         info = line.info
         if info.limit == 0:
-            if line.override:
-                return _("its limit is 0, set %(who)s") % {"who": by_whom(line.override, self.f.now)}
+            if line.declared.override:
+                return _("its limit is 0, set %(who)s") % {"who": by_whom(line.declared.override, self.f.now)}
             return _("its limit is 0, so nothing starts")
         if line.holders:
             first = line.holders[0]
@@ -335,8 +335,8 @@ class _Teller:
             if held.orphan:
                 words.append(_("its owner is gone"))
             self.add("holder " + held.token[:8], _(", ").join(words))
-        if line and line.override:
-            who = {"limit": line.override.get("limit"), "who": by_whom(line.override, self.f.now)}
+        if line and line.declared.override:
+            who = {"limit": line.declared.override.get("limit"), "who": by_whom(line.declared.override, self.f.now)}
             self.add("limit", _("set to %(limit)s %(who)s") % who)
 
     def _scheduled(self) -> str:

@@ -1,17 +1,17 @@
-"""Pages of locks, semaphores and rates, and of the holders and waiters of one. Each at most three round trips."""
+"""Pages of locks, semaphores and rates, and of the holders and waiters of one. Two round trips each."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from queueops.conf import conf
-from queueops.rdb.keys import JOB_FIELDS, KIND_LETTERS
+from queueops.rdb.keys import JOB_FIELDS, KIND_LETTERS, SEP
 from queueops.telemetry.batch import Batch, Slot, decoded, number, shown, text
-from queueops.telemetry.clock import age, from_time
-from queueops.telemetry.instances import InstanceInfo, InstanceReader, control_of
+from queueops.telemetry.clock import age
+from queueops.telemetry.instances import SILENT, Declared, InstanceInfo, InstanceReader, LineReader, control_of
 
 if TYPE_CHECKING:
     from queueops.rdb.client import Server
@@ -19,13 +19,27 @@ if TYPE_CHECKING:
 PAGE = 100
 OFFERS = 12
 """Reserved slots named on a page."""
-SCAN = 10_000
-"""Instances looked through for a search."""
+NAMES = 50_000
+"""Names looked through for a search, newest changed first: some 10 ms of the server's time."""
+TEXTS = 1_000
+"""Keys too long to be names that a search looks through."""
+SIGNS = 10_000
+"""Workers alive that are told from silent ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Ids in their order; ``looked_at`` of ``known`` names were looked at; ``lines``: how many jobs wait for which."""
+
+    ids: tuple[str, ...]
+    known: int
+    looked_at: int
+    lines: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class InstancePage:
-    """Newest changed first. ``next`` continues after this page; ``scanned_all`` is false when a search was cut."""
+    """``next`` continues after this page; ``scanned_all`` is false when there are more names than are looked at."""
 
     at: int
     rows: tuple[InstanceInfo, ...]
@@ -50,6 +64,10 @@ class HolderInfo:
     held: float | None
     left: float | None
     orphan: bool
+    span: float = 0.0
+    """Seconds for which its lease is renewed at a time."""
+    silent: bool = False
+    """Its worker has given no sign for too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,81 +99,99 @@ class InstanceDetail:
     info: InstanceInfo
     holders: tuple[HolderInfo, ...]
     waiters: tuple[WaiterInfo, ...]
-    definition: dict[str, Any]
-    override: dict[str, Any]
-    conflict: dict[str, Any]
+    declared: Declared
     offered: tuple[OfferInfo, ...] = ()
+    history: tuple[tuple[bytes, dict[bytes, bytes]], ...] = ()
+    """Entries of a stream, newest first, as they are kept."""
+
+
+class NameSearch:
+    """The names of all instances, newest changed first, and how many jobs wait for which."""
+
+    def __init__(self, batch: Batch) -> None:
+        keys = conf.keys
+        self._known = batch.call("zcard", keys.static("instances"))
+        self._ids = batch.call("zrevrange", keys.static("instances"), 0, NAMES - 1)
+        self._texts = batch.call("hscan", keys.static("key_text"), 0, count=TEXTS)
+        self._lines = LineReader(batch)
+
+    def find(self, *, search: str = "", kind: str = "", controls: Sequence[str] = ()) -> Matches:
+        """Those of a kind or of ``controls`` whose name or key contains ``search``; what jobs wait for comes first."""
+        lines, wanted = self._lines.read(), search.casefold()
+        begins = tuple(control + SEP for control in controls)
+        begins = begins or (f"{KIND_LETTERS.get(kind, kind[:1].upper())}:" if kind else "",)
+        texts = {shown(k): shown(v) for k, v in self._texts.get((0, {}))[1].items()} if wanted else {}
+        names = {**dict.fromkeys(lines), **dict.fromkeys(map(shown, self._ids.get([])))}
+        found = [i for i in names if i.startswith(begins)]
+        if wanted:
+            found = [i for i in found if wanted in i.casefold() or wanted in texts.get(i, "").casefold()]
+        found.sort(key=lambda i: -lines.get(i, 0))
+        known = self._known.number()
+        return Matches(tuple(found), known, min(known, NAMES), {i: n for i, n in lines.items() if n})
 
 
 def page(
     server: Server, *, offset: int = 0, size: int = PAGE, search: str = "", kind: str = "", control: str = ""
 ) -> InstancePage:
-    """Instances by last change, newest first. A search looks through the ``SCAN`` newest."""
-    keys = conf.keys
-    filtered = bool(search or kind or control)
-    first = Batch(server.connection)
-    time = first.call("time")
-    known = first.call("zcard", keys.static("instances"))
-    start, stop = (0, SCAN - 1) if filtered else (offset, offset + size)
-    found = first.call("zrevrange", keys.static("instances"), start, stop)
-    first.run()
-    ids = [name for raw in found.get([]) if (name := text(raw)) is not None]
-    if filtered:
-        wanted, letter = search.casefold(), KIND_LETTERS.get(kind, kind[:1].upper())
-        ids = [
-            i
-            for i in ids
-            if wanted in i.casefold() and (not letter or i.startswith(f"{letter}:")) and control in ("", control_of(i))
-        ][offset : offset + size + 1]
-    more = len(ids) > size
-    now, rows = _read(server, ids[:size], from_time(time.get((0, 0))))
+    """Instances that jobs wait for, then the others by last change, newest first. Two round trips."""
+    batch = Batch(server.connection)
+    names = NameSearch(batch)
+    batch.run()
+    found = names.find(search=search, kind=kind, controls=[control] if control else ())
+    batch = Batch(server.connection)
+    reader = InstanceReader(batch, found.ids[offset : offset + size])
+    batch.run()
+    live, following = reader.read(), offset + size
     return InstancePage(
-        now, tuple(rows), known.number(), offset + size if more else None, not filtered or known.number() <= SCAN
+        live.now,
+        live.rows,
+        found.known,
+        following if len(found.ids) > following else None,
+        found.looked_at == found.known,
     )
 
 
-def _read(server: Server, ids: Sequence[str], now: int) -> tuple[int, list[InstanceInfo]]:
-    second = Batch(server.connection)
-    reader = InstanceReader(second, conf.keys, ids)
-    second.run()
-    third = Batch(server.connection)
-    reader.stock(third, now)
-    third.run()
-    return now, reader.rows()
+def detail(server: Server, instance: str, *, size: int = PAGE, history: int = 0) -> InstanceDetail:
+    """One instance: its holders with the jobs behind them, the first ``size`` of its line, its newest events.
 
-
-def detail(server: Server, instance: str, *, size: int = PAGE) -> InstanceDetail:
-    """One instance: its holders with the jobs behind them, and the first ``size`` of its line."""
+    Two round trips.
+    """
     keys, control = conf.keys, control_of(instance)
     first = Batch(server.connection)
-    time = first.call("time")
-    reader = InstanceReader(first, keys, [instance])
+    reader = InstanceReader(first, [instance])
     held = first.call("zrange", keys.of("holders", instance), 0, size - 1, withscores=True)
     line = first.call("zrange", keys.of("line", instance), 0, size - 1, withscores=True)
     offers = first.call("zrange", keys.of("offers", instance), 0, OFFERS - 1)
-    others = [first.call("hget", keys.static(name), control) for name in ("controls", "overrides", "conflicts")]
+    events = first.call("xrevrange", keys.of("history", instance), count=history) if history else None
     first.run()
-    now = from_time(time.get((0, 0)))
+    live = reader.read()
+    now, (info,) = live.now, live.rows
     tokens, jobs = [text(raw) for raw, _ in held.get([])], [text(raw) for raw, _ in line.get([])]
     second = Batch(server.connection)
-    reader.stock(second, now)
-    by_job = reader.ids[0].startswith("U:")
+    alive = second.call("zrangebyscore", keys.static("workers"), now - SILENT, "+inf", start=0, num=SIGNS)
+    by_job = instance.startswith("U:")
     owners = [(_owner_job if by_job else _owner)(second, keys, instance, token or "") for token in tokens]
     queued = [_queued(second, keys, instance, job or "") for job in jobs]
     offered = [(job := shown(raw), second.call("hget", keys.of("rq_job", job), "origin")) for raw in offers.get([])]
     second.run()
-    info = reader.rows()[0]
+    signs = frozenset(map(shown, alive.get([])))
     holders = tuple(
-        _holder(shown(raw), score, slots, now, info.kind)
+        _holder(shown(raw), score, slots, now, info.kind, signs)
         for (raw, score), slots in zip(held.get([]), owners, strict=True)
     )
     waiters = tuple(
         _waiter(place, shown(raw), score, slots, now)
         for place, ((raw, score), slots) in enumerate(zip(line.get([]), queued, strict=True), 1)
     )
-    definition, override, conflict = (decoded(slot.get()) for slot in others)
-    offer_rows = tuple(OfferInfo(job, text(origin.get())) for job, origin in offered)
-    return InstanceDetail(now, info, holders, waiters, definition, override, conflict, offer_rows)
+    return InstanceDetail(
+        at=now,
+        info=info,
+        holders=holders,
+        waiters=waiters,
+        declared=live.declared(control),
+        offered=tuple(OfferInfo(job, text(origin.get())) for job, origin in offered),
+        history=tuple(events.get([])) if events else (),
+    )
 
 
 def _owner(batch: Batch, keys: Any, instance: str, token: str) -> tuple[Slot, Slot]:
@@ -171,7 +207,7 @@ def _owner_job(batch: Batch, keys: Any, instance: str, job: str) -> tuple[Slot, 
     return batch.call("hmget", keys.of("rq_job", job), fields), batch.call("hget", keys.of("rate", instance), "by_time")
 
 
-def _holding_job(job: str, score: float, slots: tuple[Slot, Slot], now: int) -> HolderInfo:
+def _holding_job(job: str, score: float, slots: tuple[Slot, Slot], now: int, alive: frozenset[str]) -> HolderInfo:
     status, origin, function, worker = map(text, slots[0].get([None] * 4))
     return HolderInfo(
         token=job,
@@ -183,6 +219,7 @@ def _holding_job(job: str, score: float, slots: tuple[Slot, Slot], now: int) -> 
         held=None,
         left=max(0.0, (score - now) / 1_000_000) if isfinite(score) else None,
         orphan=status is None and slots[1].get() is None,
+        silent=bool(worker) and worker not in alive,
     )
 
 
@@ -194,9 +231,11 @@ def _queued(batch: Batch, keys: Any, instance: str, job: str) -> tuple[Slot, Slo
     )
 
 
-def _holder(token: str, score: float, slots: tuple[Slot, Slot], now: int, kind: str) -> HolderInfo:
+def _holder(
+    token: str, score: float, slots: tuple[Slot, Slot], now: int, kind: str, alive: frozenset[str]
+) -> HolderInfo:
     if kind == "unique":
-        return _holding_job(token, score, slots, now)
+        return _holding_job(token, score, slots, now, alive)
     lease = decoded(slots[0].get())
     started = lease.get("started") if lease else (score if kind == "rate" else None)
     return HolderInfo(
@@ -209,6 +248,8 @@ def _holder(token: str, score: float, slots: tuple[Slot, Slot], now: int, kind: 
         held=age(started, now) if isinstance(started, (int, float)) else None,
         left=None if kind == "rate" else max(0.0, (score - now) / 1_000_000),
         orphan=kind != "rate" and not lease,
+        span=(number(lease.get("span")) or 0) / 1e6,
+        silent=bool(lease.get("worker")) and lease["worker"] not in alive,
     )
 
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from queueops.conf import conf
 from queueops.rdb.keys import split_instance
-from queueops.telemetry.batch import Batch, shown
-from queueops.telemetry.instances import control_of
+from queueops.telemetry.batch import Batch
+from queueops.telemetry.instances import LineReader, control_of
 
 if TYPE_CHECKING:
     from queueops.rdb.client import Server
 
-LOOKED = 2_000
-"""Locks, semaphores and rates looked at, newest changed first."""
+LOOKED = 1_000
+"""Locks, semaphores and rates looked at beside those that parked jobs name, newest changed first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,26 +30,22 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Longest first; ``partial`` when there are more than ``LOOKED`` to look at."""
+    """Longest first; ``partial`` when there are more to look at."""
 
     rows: tuple[Line, ...]
     partial: bool
 
 
 def lines(server: Server) -> Lines:
-    """The lines of one server; two round trips."""
-    keys = conf.keys
-    first = Batch(server.connection)
-    known = first.call("zcard", keys.static("instances"))
-    found = first.call("zrevrange", keys.static("instances"), 0, LOOKED - 1)
-    first.run()
-    names = [shown(raw) for raw in found.get([])]
-    second = Batch(server.connection)
-    slots = [second.call("zcard", keys.of("line", name)) for name in names]
-    second.run()
+    """The lines of one server; one round trip."""
+    batch = Batch(server.connection)
+    known = batch.call("zcard", conf.keys.static("instances"))
+    reader = LineReader(batch, newest=LOOKED)
+    batch.run()
+    found = reader.read()
     sums: dict[str, list[int]] = {}
-    for name, slot in zip(names, slots, strict=True):
-        if count := slot.number():
+    for name, count in found.items():
+        if count:
             sums.setdefault(control_of(name), []).append(count)
     rows = [Line(control, *split_instance(control)[:2], sum(counts), len(counts)) for control, counts in sums.items()]
-    return Lines(tuple(sorted(rows, key=lambda row: (-row.waiting, row.name))), known.number() > len(names))
+    return Lines(tuple(sorted(rows, key=lambda row: (-row.waiting, row.name))), known.number() > len(found))

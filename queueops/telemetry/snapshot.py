@@ -18,7 +18,7 @@ from queueops.telemetry.census import Census, CensusReader
 from queueops.telemetry.clock import US, from_time, known_since
 from queueops.telemetry.discovery import QueueNames, QueueSearch
 from queueops.telemetry.events import SAMPLED
-from queueops.telemetry.instances import InstanceInfo, InstanceReader
+from queueops.telemetry.instances import WAITED, InstanceInfo, InstanceReader
 from queueops.telemetry.people import Settings, SettingsReader
 from queueops.telemetry.rq_limits import RqHeld
 from queueops.telemetry.snapshot_json import as_json
@@ -34,7 +34,7 @@ STALE_AFTER = 10.0
 FRESH = 3.0
 """Seconds in which the monitor's snapshot is as good as one made now."""
 CONTROLS = 100
-"""Instances judged in a snapshot, newest changed first."""
+"""Instances judged in a snapshot beside those that parked jobs wait for, newest changed first."""
 
 
 @dataclass(slots=True)
@@ -86,8 +86,6 @@ def gather(server: Server, memory: Memory | None = None) -> Facts:
     counting = first.call("get", keys.static("counting_since"))
     queues = QueueSearch(first, keys, server.queues)
     held, settings = RqHeld(first, keys), SettingsReader(first, keys)
-    live = first.call("zrevrange", keys.static("instances"), 0, CONTROLS - 1)
-    live_count = first.call("zcard", keys.static("instances"))
     duties = first.call("hscan", keys.static("monitor_state"), 0, count=100)
     conflicts = first.call("hlen", keys.static("conflicts"))
     memory_use = first.call("info", "memory")
@@ -99,16 +97,15 @@ def gather(server: Server, memory: Memory | None = None) -> Facts:
     census = CensusReader(second, keys, names.names, held, totals=True)
     tens.plan(second, names.names, now, since)
     people = WorkerReader(second)
-    controls = InstanceReader(second, keys, [i for raw in live.get([]) if (i := raw.decode("utf-8", "ignore"))])
     second.run()
     tens.absorb()
     now = from_time(moment.get((0, 0)))
 
     third = Batch(server.connection)
     census.heads(third)
-    controls.stock(third, now)
+    controls = InstanceReader(third, newest=CONTROLS, waited=WAITED)
     third.run()
-    counted = census.result(now)
+    counted, live = census.result(now), controls.read()
     memory.uncounted.add(counted)
     return Facts(
         at=now,
@@ -120,8 +117,8 @@ def gather(server: Server, memory: Memory | None = None) -> Facts:
         settings=settings.result(now),
         workers=tuple(people.rows(now, frozenset(names.names))),
         workers_known=people.known,
-        instances=tuple(controls.rows()),
-        instances_known=live_count.number(),
+        instances=live.rows,
+        instances_known=live.known,
         since=since,
         duties={k.decode("utf-8", "replace"): decoded(v) for k, v in duties.get((0, {}))[1].items()},
         conflicts=conflicts.number(),
