@@ -39,6 +39,7 @@ class Verb(BaseVerb):
         for server, info in infos[: options.most]:
             held = detail(server, info.id, size=10)
             row = asdict(info)
+            row["capacity"] = info.capacity
             row["server"], row["line"] = server.alias, [waiter.job for waiter in held.waiters]
             row["held_by"] = [asdict(holder) for holder in held.holders] if info.kind != "rate" else []
             theirs = by_hand(server, [holder["token"] for holder in row["held_by"] if holder["orphan"]])
@@ -54,10 +55,10 @@ class Verb(BaseVerb):
         lines = []
         for row in result["locks"]:
             key = f" key {one_line(row['key_text'] or row['key'])}" if row["key"] else ""
-            limit = "?" if row["limit"] is None else row["limit"]
+            most = "?" if row["capacity"] is None else row["capacity"]
             offers = f", {row['offers']} offered" if row["offers"] else ""
             word = "used" if row["kind"] == "rate" else "held"
-            count = f"{row['used']:g} of {limit} {word}{offers}, {row['waiters']} waiting"
+            count = f"{round(row['used'], 1):g} of {most} {word}{offers}, {row['waiters']} waiting"
             lines.append(f"{row['kind']} {one_line(row['name'])}{key}: {count}")
             for held in row["held_by"]:
                 whose = f"job {one_line(held['job'])} on {one_line(held['worker'])}" if held["job"] else OUTSIDE
