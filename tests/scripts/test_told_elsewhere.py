@@ -64,21 +64,21 @@ def test_a_late_end_with_an_old_status_is_recorded(doors: Doors) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "put"),
+    ("status", "told", "put"),
     [
-        ("queued", lambda r, job: r.rpush(K.of("rq_queue", "default"), job)),
-        ("scheduled", lambda r, job: r.zadd(K.of("rq_scheduled", "default"), {job: 1})),
-        ("canceled", lambda r, job: r.zadd(K.of("rq_canceled", "default"), {job: 1})),
-        ("failed", lambda r, job: r.zadd(K.of("rq_failed", "default"), {job: 1})),
+        ("queued", "retried", lambda r, job: r.rpush(K.of("rq_queue", "default"), job)),
+        ("scheduled", "retried", lambda r, job: r.zadd(K.of("rq_scheduled", "default"), {job: 1})),
+        ("canceled", "crashed", lambda r, job: r.zadd(K.of("rq_canceled", "default"), {job: 1})),
+        ("failed", "failed", lambda r, job: r.zadd(K.of("rq_failed", "default"), {job: 1})),
     ],
 )
-def test_what_the_clean_up_of_rq_has_recorded_holds(doors: Doors, status: str, put: Any) -> None:
+def test_what_the_clean_up_of_rq_has_recorded_holds(doors: Doors, status: str, told: str, put: Any) -> None:
     job = doors.enqueue()
     _, token = doors.start() or ("", "")
     doors.redis.hset(K.of("rq_job", job), "status", status)
     doors.redis.delete(K.of("rq_wip", "default"))
     put(doors.redis, job)
-    crash(doors, token, "told")
+    assert doors.settle(token, "crashed", commands=[], reason="signal 9").outcome == told
     assert doors.field(job, "status") == status
     assert "crashed" not in doors.totals()
     assert doors.queued() == ([job] if status == "queued" else [])

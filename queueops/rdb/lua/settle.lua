@@ -68,7 +68,7 @@ if outcome == 'crashed' then
   local recorded = lapse(token, record, options.reason)
   if PROBLEM then return problem_reply({queue}) end
   told(recorded)
-  return {'OK', recorded, recorded == 'quarantined' and has_dependents or 0}
+  return {'OK', recorded, (recorded == 'failed' or recorded == 'quarantined') and has_dependents or 0}
 end
 local function finish()
   begin_late(token, record)

@@ -176,7 +176,7 @@ local function held_by(record)
   return found
 end
 
--- crash(token, record, why) -> 'crashed' | 'quarantined': the process is gone without a word. What somebody else has
+-- crash(token, record, why) -> what it counted, 'crashed' for a job that is gone or cancelled: the process is gone without a word. What somebody else has
 -- recorded of the job holds; else it returns to the front until it has crashed too often within a day.
 local function crash(token, record, why)
   why = why or 'no reason told'
@@ -219,16 +219,19 @@ local function crash(token, record, why)
   if status == 'finished' then
     count(queue, func, 'completed')
     log('job.completed', {job = id, f = func, q = queue, w = record.worker, why = 'ended with ' .. why})
+    return 'completed'
   elseif status == 'failed' or status == 'stopped' then
     count(queue, func, 'failed_attempt')
     count(queue, func, 'failed')
     log('job.failed', {job = id, f = func, q = queue, w = record.worker, why = 'ended with ' .. why})
+    return 'failed'
   elseif status == 'canceled' then
     count(queue, func, 'cancelled')
     log('job.cancelled', {job = id, f = func, q = queue})
   else
     count(queue, func, 'failed_attempt')
     count(queue, func, 'retried')
+    return 'retried'
   end
   return 'crashed'
 end
