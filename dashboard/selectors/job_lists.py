@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from dashboard.selectors import snapshots, store
 from queueops.rdb.client import Server, server_of, servers
 from queueops.telemetry.job_pages import (
+    LOOK,
     PARTS,
     STATES,
     CronEntry,
@@ -21,8 +22,8 @@ from queueops.telemetry.job_pages import (
 from queueops.telemetry.job_pages import JobRow as Found
 
 PAGE = 50
-CALLS = 2
-"""Calls of the script for one filtered page and server: so many times its bound are looked at."""
+LOOKED = 2 * LOOK
+"""Entries that one filtered page looks at on each server."""
 TABS = ("queued", "parked", "running", "scheduled", "retries", "deferred", "failed", "quarantined", "recurring")
 NEWEST_FIRST = ("failed", "quarantined")
 
@@ -126,7 +127,7 @@ class _Answers:
 
 
 def page(tab: str, wanted: JobFilter, *, after: str = "", before: str = "", size: int = PAGE) -> JobPage:
-    """One round trip a server, two with a filter; the same at any depth."""
+    """One round trip a server; the same at any depth and with any filter."""
     places: Sequence[Server] = [server_of(wanted.queue)] if wanted.queue is not None else servers()
     alias, _, text = (before or after).partition("~")
     cursor, back = Cursor.read(text), bool(before)
@@ -207,14 +208,9 @@ class _Reading:
         if self.in_turn and edge:
             cursor, edge = None, 0
         with store.guard(server):
-            found = read(server, self.wanted, names, cursor=cursor, back=back, size=size, sample=True, edge=edge)
-            for _ in range(CALLS - 1):
-                place = found.first if back else found.last
-                if not self.wanted.active or not found.left or len(found.rows) >= size or place is None:
-                    break
-                more = read(server, self.wanted, names, cursor=place, back=back, size=size - len(found.rows))
-                found = found.joined(more, back)
-        return found
+            return read(
+                server, self.wanted, names, cursor=cursor, back=back, size=size, budget=LOOKED, sample=True, edge=edge
+            )
 
     def merge(self, answers: _Answers, back: bool) -> tuple[list[Found], str | None, str | None]:
         """``(rows, place of the first, place of the last when more follow)``, in the order of the list."""

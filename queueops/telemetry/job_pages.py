@@ -7,7 +7,7 @@ import binascii
 import json
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from queueops.conf import conf
@@ -135,18 +135,6 @@ class JobSlice:
     sampled: bool
     sampled_all: bool
     cron: tuple[tuple[str, bytes], ...]
-
-    def joined(self, other: JobSlice, back: bool) -> JobSlice:
-        """This and what was read behind it (``back``: before it), as one."""
-        first, second = (other, self) if back else (self, other)
-        return replace(
-            self,
-            rows=first.rows + second.rows,
-            looked=self.looked + other.looked,
-            left=other.left,
-            first=first.first or second.first,
-            last=second.last or first.last,
-        )
 
 
 def read(

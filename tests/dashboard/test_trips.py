@@ -38,7 +38,8 @@ BUDGET = {
     "/changelog/": SNAPSHOT + 1,
     "/changelog/?q=nothing-like-it": SNAPSHOT + 2,
     "/workers/": SNAPSHOT + 1,
-    "/jobs/?q=zzz": SNAPSHOT + 1 + 2,
+    "/jobs/?q=zzz": SNAPSHOT + 2,
+    "/jobs/?state=failed&error=zzz": SNAPSHOT + 1,
 }
 QUERIES = 12
 

@@ -215,3 +215,16 @@ def test_it_writes_nothing(redis: Any) -> None:
     for state in ("queued", "failed", "scheduled", "running", "parked", "quarantined", "deferred"):
         page(redis, JobFilter(state, any="f"), sample=True)
     assert {key: redis.dump(key) for key in redis.scan_iter()} == dump
+
+
+def test_scheduled_jobs_are_found_behind_any_number_of_parked_ones(redis: Any) -> None:
+    parked, scheduled = put(redis, "parked", 900), put(redis, "scheduled", 30)
+    for n, job in enumerate(parked):
+        queue = redis.hget(K.of("rq_job", job), "origin").decode()
+        redis.zadd(K.of("rq_scheduled", queue), {job: 1_600_000_000 + n})
+        redis.hset(K.of("rq_job", job), "qo_parked", "L:x")
+    redis.hset(K.of("rq_job", scheduled[3]), "repeats_left", 2)
+    assert walk(redis, JobFilter("scheduled"), budget=40) == scheduled
+    assert ids(page(redis, JobFilter("repeats"), budget=40)) == [scheduled[3]]
+    found = page(redis, JobFilter("scheduled"), sample=True)
+    assert (found.looked, found.repeats, found.sampled_all) == (30, 1, True)

@@ -149,6 +149,24 @@ local function walk_lists()
   end
 end
 
+-- unparked(queue, entries, step): RQ's scheduled registry without the parked jobs in it; they may be its first thousands
+local to_skip = 6000
+local function unparked(queue, entries, step)
+  if not entries[1] or to_skip <= 0 then return entries end
+  local ids, out = {}, {}
+  for i = 1, #entries, step do ids[#ids + 1] = entries[i] end
+  local parked = redis.pcall('ZMSCORE', K.parked .. queue, unpack(ids))
+  if parked.err then return entries end
+  for n = 1, #ids do
+    if parked[n] then
+      to_skip = to_skip - 1
+    else
+      for i = (n - 1) * step + 1, n * step do out[#out + 1] = entries[i] end
+    end
+  end
+  return out
+end
+
 -- heads(): of each queue the next entry; the best of all is taken, its queue refilled
 local function walk_sets()
   local up = newest_first == back -- towards higher scores
@@ -166,7 +184,7 @@ local function walk_sets()
     table.insert(heads, low, head)
   end
   local function refill(source)
-    if not (source.chunk and source.chunk[source.n]) then
+    while not (source.chunk and source.chunk[source.n]) do
       if source.i < 0 or source.i >= source.length then return end
       local low = up and source.i or math.max(0, source.i - source.span + 1)
       local high = up and source.i + source.span - 1 or source.i
@@ -174,6 +192,8 @@ local function walk_sets()
         up and high or source.card - 1 - low, 'WITHSCORES'), 1
       source.i = up and high + 1 or low - 1
       if not source.chunk[1] then return end
+      if o.state == 'scheduled' then source.chunk = unparked(o.queues[source.rank], source.chunk, 2) end
+      if not source.chunk[1] then source.span = CHUNK end
     end
     local member, score = source.chunk[source.n], source.chunk[source.n + 1]
     source.n = source.n + 2
@@ -249,18 +269,28 @@ if o.state == 'queued' then walk_lists() elseif o.state == 'running' then walk_r
 local sample = {0, 0, 1}
 if o.sample == 1 then
   local most = 300
-  for _, queue in ipairs(o.queues) do
-    local ids = redis.pcall('ZRANGE', K.rq_scheduled .. queue, 0, most)
-    for n, id in ipairs(ids.err and {} or ids) do
-      if n > most then sample[3] = 0 break end
-      local got = redis.pcall('HMGET', K.rq_job .. id, F.parked, F.failures, 'number_of_retries', 'repeats_left')
-      if not got.err and not got[1] then
-        if num(got[2], 0) > 0 or num(got[3], 0) > 0 then sample[1] = sample[1] + 1 end
-        if num(got[4], 0) > 0 then sample[2] = sample[2] + 1 end
+  to_skip = 1000
+  local function look(queue)
+    local at = 0
+    while true do
+      local ids = redis.pcall('ZRANGE', K.rq_scheduled .. queue, at, at + CHUNK - 1)
+      if ids.err or not ids[1] then return end
+      for _, id in ipairs(unparked(queue, ids, 1)) do
+        if most == 0 then
+          sample[3] = 0
+          return
+        end
+        most = most - 1
+        local got = redis.pcall('HMGET', K.rq_job .. id, F.parked, F.failures, 'number_of_retries', 'repeats_left')
+        if not got.err and not got[1] then
+          if num(got[2], 0) > 0 or num(got[3], 0) > 0 then sample[1] = sample[1] + 1 end
+          if num(got[4], 0) > 0 then sample[2] = sample[2] + 1 end
+        end
       end
+      at = at + CHUNK
     end
-    most = math.max(0, most - (ids.err and 0 or #ids))
   end
+  for _, queue in ipairs(o.queues) do look(queue) end
 end
 local cron = {}
 if o.cron == 1 then
