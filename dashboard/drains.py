@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from dashboard import wording
 from dashboard.selectors.flow import total
 from dashboard.selectors.snapshot_data import QueueRow, State
+from queueops.diagnosis import drain as estimates
+from queueops.diagnosis.drain import estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,33 +27,44 @@ def drain(row: QueueRow) -> Drain:
     """When the backlog of a queue is gone at its pace of the last minutes; or a refusal that names its reason."""
     if row.paused:
         return Drain(_("Paused"), _("no estimate while paused"))
-    if not row.waiting:
+    found = estimate(row.waiting, tuple(zip(row.spark_in, row.spark_out, strict=False)))
+    if found.verdict == "empty":
         return Drain(_("Nothing waits"), "")
-    pace = row.pace()
-    if pace is None:
+    if found.verdict == "unknown":
         return Drain(_("No estimate yet"), _("too few minutes of data"))
-    inflow, completed = pace
-    growth, late = inflow - completed, (row.times_target or 0) >= 0.5
-    if not late and (growth <= 0.1 * inflow or row.waiting <= max(5.0, completed)):
+    late = (row.times_target or 0) >= 0.5
+    if not late and (-found.pace <= 0.1 * found.inflow or row.waiting <= max(5.0, found.completed)):
         return Drain(_("Keeping up"), "")
-    if not completed:
+    if found.verdict == "standing":
         return Drain(_("Will not clear"), _("nothing completes"), bad=True)
-    if growth > 0.05 * completed:
-        return Drain(_("Will not clear"), _("grows by %(rate)s/min") % {"rate": wording.rate(growth)}, bad=True)
-    if growth > -0.05 * completed:
+    if found.verdict == "growing":
+        return Drain(_("Will not clear"), _("grows by %(rate)s/min") % {"rate": wording.rate(-found.pace)}, bad=True)
+    if found.verdict == "level":
         return Drain(_("Not getting shorter"), _("as much arrives as completes"), bad=late)
-    minutes = row.waiting / -growth
-    if minutes > 24 * 60:
-        return Drain(_("Over a day"), _("shrinks by %(rate)s/min") % {"rate": wording.rate(-growth)}, bad=True)
-    return Drain(_("about %(age)s") % {"age": _rough(minutes)}, _("at the pace of 5 minutes"))
+    if found.capped or found.seconds is None or found.low is None:
+        shrinks = _("shrinks by %(rate)s/min") % {"rate": wording.rate(found.pace)}
+        return Drain(_("Over 30 days"), shrinks, bad=True)
+    word = _("about %(age)s") % {"age": _rough(found.seconds)}
+    return Drain(word, _basis(found), bad=late and found.seconds > 24 * 3600)
 
 
-def _rough(minutes: float) -> str:
-    if minutes < 1:
-        return _("1 min")
+def _basis(found: estimates.Drain) -> str:
+    """``38 to 61 min (80 %), from 15 min``."""
+    over = ngettext("from %(n)s min", "from %(n)s min", found.minutes) % {"n": found.minutes}
+    low = _rough(found.low or 0)
+    if found.high is None:
+        return _("%(low)s or far longer, %(over)s") % {"low": low, "over": over}
+    high = _rough(found.high) if found.high <= estimates.CAP * 60 else _("over 30 days")
+    return _("%(low)s to %(high)s (80 %%), %(over)s") % {"low": low, "high": high, "over": over}
+
+
+def _rough(seconds: float) -> str:
+    minutes = seconds / 60
     if minutes < 90:
-        return _("%(n)s min") % {"n": round(minutes)}
-    return _("%(n)s h") % {"n": round(minutes / 60)}
+        return _("%(n)s min") % {"n": max(1, round(minutes))}
+    if minutes < 48 * 60:
+        return _("%(n)s h") % {"n": round(minutes / 60)}
+    return _("%(n)s days") % {"n": round(minutes / 1440)}
 
 
 @dataclass(frozen=True, slots=True)

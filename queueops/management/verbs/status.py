@@ -7,6 +7,7 @@ from typing import Any
 
 from redis.exceptions import RedisError
 
+from queueops.diagnosis.drain import CAP, Drain
 from queueops.diagnosis.wording import moment, span, target
 from queueops.management.base import BaseVerb, VerbError, one_line
 from queueops.rdb.client import servers
@@ -14,6 +15,7 @@ from queueops.telemetry.snapshot import snapshot
 
 COLUMNS: tuple[str, ...] = (
     "queue", "oldest", "queued", "parked", "sched.", "defer.", "running", "failed", "quar.", "in/min", "done/min",
+    "drain",
 )  # fmt: skip
 LEVELS = ("ok", "warn", "unknown", "bad")
 """From the best to the worst."""
@@ -41,7 +43,7 @@ class Verb(BaseVerb):
             "level": "unknown" if errors else max((one["level"] for one in found), key=LEVELS.index),
             "health": _health(found, errors),
             "queues": {
-                **{q["name"]: {name: q[name] for name in SHOWN} for one in found for q in one["queues"]},
+                **{q["name"]: _queue(q) for one in found for q in one["queues"]},
                 # what another server knows under that name is not the queue of the settings
                 **dict.fromkeys(silent),
             },
@@ -70,6 +72,20 @@ def _health(found: list[dict[str, Any]], errors: dict[str, str]) -> str:
     return " ".join([f"Unknown: {'; '.join(unknown)}.", *said, *well])
 
 
+def _queue(queue: dict[str, Any]) -> dict[str, Any]:
+    found = Drain.of(queue)
+    told = {name: getattr(found, name) for name in ("verdict", "seconds", "low", "high", "minutes")}
+    return {**{name: queue[name] for name in SHOWN}, "drain": told}
+
+
+def _drain(told: dict[str, Any]) -> str:
+    if told["seconds"] is None:
+        return {"empty": "-", "unknown": "?"}.get(told["verdict"], str(told["verdict"]))
+    if told["seconds"] > CAP * 60:
+        return "over 30 days"
+    return span(told["seconds"] * 1_000_000)
+
+
 NOTICES = {"pause": "paused", "isolate": "isolated", "limit": "limited", "suspended": "suspended"}
 
 
@@ -91,6 +107,7 @@ def _row(name: str, queue: dict[str, Any] | None) -> tuple[str, ...]:
         *(str(queue["open"][state]) for state in ("queued", "parked", "scheduled", "deferred", "running")),
         *(str(queue["held"][state]) for state in ("failed", "quarantined")),
         *("-" if rate is None else f"{rate:g}" for rate in rates),
+        _drain(queue["drain"]),
     )
 
 
