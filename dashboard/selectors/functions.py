@@ -60,7 +60,7 @@ _memory: Remembered[Functions] = Remembered()
 
 
 def recent(queue: str | None, search: str, minutes: int) -> Functions:
-    """The functions of one queue or all. Two round trips a server, none when read a moment ago.
+    """The functions of one queue or all. One round trip a server, none when read a moment ago.
 
     A server that does not answer has no rows here: the shared snapshot shows its panel.
     """

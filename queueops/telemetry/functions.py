@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from queueops.conf import conf
-from queueops.rdb.keys import SEP
 from queueops.telemetry.batch import Batch, number, shown
 from queueops.telemetry.buckets import is_known
-from queueops.telemetry.clock import US, from_time, known_since
+from queueops.telemetry.clock import US, known_since
 from queueops.telemetry.events import PLUS
 from queueops.telemetry.histograms import Histogram, from_fields
 
@@ -23,6 +21,8 @@ LOOKED = 2_000
 MOST = 50
 """Functions read in full."""
 MINUTES = 60
+HASHES = 1_500
+"""Minutes of functions that one call sums: some 10 ms of the server's time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,58 +54,63 @@ class FunctionPage:
     matching: int
 
 
+class FunctionReader:
+    """Functions with what they did in the last minutes, summed by a script that takes a part of them at a time."""
+
+    def __init__(
+        self,
+        batch: Batch,
+        *,
+        queue: str | None = None,
+        search: str = "",
+        minutes: int = 10,
+        size: int = MOST,
+        whole: bool = False,
+        active: bool = True,
+    ) -> None:
+        """``search`` is a part of the name; ``whole`` leaves out the running minute; ``active``: in these minutes."""
+        self._minutes, size = min(max(minutes, 1), MINUTES), min(size, MOST)
+        options = {
+            "all": int(queue is None), "queue": queue or "", "search": search.lower(), "looked": LOOKED,
+            "minutes": self._minutes, "whole": int(whole), "active": int(active), "plus": PLUS,
+        }  # fmt: skip
+        self._whole, step = whole, max(1, HASHES // self._minutes)
+        self._slots = []
+        for offset in range(0, size, step):
+            part = {**options, "offset": offset, "size": min(step, size - offset)}
+            text = json.dumps(part, ensure_ascii=False).encode("utf-8", "replace")
+            self._slots.append(batch.script("list_functions", text))
+
+    def read(self) -> FunctionPage:
+        answers = [slot.get([0, b"", b"", 0, []]) for slot in self._slots]
+        now, epoch, counting, matching, _ = answers[0]
+        since = known_since(epoch or None, counting)
+        stop = int(now) // US // 60 * 60 + (0 if self._whole else 60)
+        starts = range(stop - self._minutes * 60, stop, 60)
+        known = [is_known(start, 60, since) for start in starts]
+        rows = tuple(_stats(row, known) for answer in answers for row in answer[4])
+        return FunctionPage(int(now), starts[0] * US, self._minutes, rows, matching)
+
+
 def page(
     server: Server, *, queue: str | None = None, search: str = "", minutes: int = 10, size: int = MOST
 ) -> FunctionPage:
-    """The functions active in the last ``minutes`` (the running one is the last), of one queue or of all.
+    """The functions active in the last ``minutes`` (the running one is the last), of one queue or of all. One trip."""
+    batch = Batch(server.connection)
+    reader = FunctionReader(batch, queue=queue, search=search, minutes=minutes, size=size)
+    batch.run()
+    return reader.read()
 
-    ``search`` is a part of the function's name. Two round trips.
-    """
-    keys, minutes, size = conf.keys, min(max(minutes, 1), MINUTES), min(size, MOST)
-    first = Batch(server.connection)
-    time, epoch = first.call("time"), first.call("get", keys.static("epoch"))
-    counting = first.call("get", keys.static("counting_since"))
-    active = first.call("zrevrange", keys.static("functions"), 0, LOOKED - 1, withscores=True)
-    first.run()
-    now = from_time(time.get((0, 0)))
-    last = now // US // 60 * 60
-    begin, wanted = last - (minutes - 1) * 60, search.casefold()
-    pairs = []
-    for raw, score in active.get([]):
-        name, separator, function = shown(raw).rpartition(SEP)
-        if separator and score >= begin * US and queue in (None, name) and wanted in function.casefold():
-            pairs.append((name, function))
-    starts = range(begin, last + 60, 60)
-    second = Batch(server.connection)
-    slots = [
-        [second.call("hgetall", keys.of("minute", f"{start}{SEP}{name}{SEP}{function}")) for start in starts]
-        for name, function in pairs[:size]
-    ]
-    second.run()
-    since = known_since(epoch.get(), counting.get())
-    known = [is_known(start, 60, since) for start in starts]
-    rows = tuple(
-        _stats(name, function, [slot.get({}) for slot in hashes], known)
-        for (name, function), hashes in zip(pairs[:size], slots, strict=True)
+
+def _stats(raw: Sequence[Any], known: Sequence[bool]) -> FunctionStats:
+    queue, function, flat, *series = raw
+    fields = {shown(key): number(value) or 0 for key, value in zip(flat[::2], flat[1::2], strict=True)}
+    inflow, completed = (
+        tuple(n if n >= 0 else 0 if counted else None for n, counted in zip(row, known, strict=True)) for row in series
     )
-    return FunctionPage(now, begin * US, minutes, rows, len(pairs))
-
-
-def _stats(queue: str, function: str, hashes: list[Any], known: list[bool]) -> FunctionStats:
-    minutes = [{shown(key): max(0, number(value) or 0) for key, value in got.items()} for got in hashes]
-    fields: Counter[str] = Counter()
-    for minute in minutes:
-        fields.update(minute)
-
-    def by_minute(*events: str) -> tuple[int | None, ...]:
-        return tuple(
-            sum(minute.get(event, 0) for event in events) if counted or minute else None
-            for minute, counted in zip(minutes, known, strict=True)
-        )
-
     counts = {key: value for key, value in fields.items() if not _is_time(key)}
     waited, ran = from_fields(fields, "w"), from_fields(fields, "r")
-    return FunctionStats(queue, function, counts, by_minute(*PLUS), by_minute("completed"), waited, ran)
+    return FunctionStats(shown(queue), shown(function), counts, inflow, completed, waited, ran)
 
 
 def _is_time(field: str) -> bool:

@@ -82,7 +82,7 @@ def test_c33_round_trips_and_rows_at_any_size(
     remembered.forget()
     counting.trips = 0
     answer = boss.get("/flow/?minutes=60")
-    assert counting.trips == 2, "beside the shared snapshot"
+    assert counting.trips == 1, "beside the shared snapshot"
     assert answer.context["functions"].shown <= 50
     counting.trips = 0
     boss.get("/flow/?minutes=60")

@@ -134,9 +134,10 @@ def test_functions_of_a_queue(redis: Any, server: Server, keys: Keys, now: Calla
     for start in (minute, minute - 60):
         fields = {"accepted": 6, "completed": 5, "w10": 5, "wt": 100, "r20": 5, "rt": 5_000_000, "woken": 1}
         redis.hset(keys.of("minute", f"{start}{SEP}q{SEP}app.f"), mapping=fields)
+    functions.page(server)  # the server learns the script
     server.connection.trips = 0
     page = functions.page(server, queue="q", minutes=6)
-    assert server.connection.trips == 2
+    assert server.connection.trips == 1
     assert [row.function for row in page.rows] == ["app.f", "app.g"] and page.matching == 2
     found = page.rows[0]
     assert found.counts["completed"] >= 5 and found.counts["woken"] >= 1
