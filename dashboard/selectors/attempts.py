@@ -161,7 +161,7 @@ def attempts(entries: Sequence[Entry], kept: Sequence[Result], total: int, now: 
             run.outcome, run.ended = result.outcome, result.ended or result.at
     ordered = sorted(runs.values(), key=lambda run: run.started or run.ended)
     first = max(1, total - len(ordered) + 1)
-    found, before = [], since
+    found, before = [], since if first == 1 else 0
     for number, run in enumerate(ordered, first):
         end = run.ended or (now if run.outcome == "running" else 0)
         found.append(
@@ -209,6 +209,13 @@ def _one_step(entry: Entry, following: Entry) -> bool:
         and following.at - entry.at <= 1000
         and (following.event.startswith("job.") or following.event.endswith((".acquired", ".released")))
     )
+
+
+def whole(moments: Sequence[Moment], starts: int, over: bool) -> bool:
+    """Whether the changelog still holds each start of a job, and its end once it is over. It loses the oldest first."""
+    events = [moment.entry.event for moment in moments]
+    ended = any(PHASES.get(event) == OVER for event in events)
+    return events.count("job.started") >= starts and (ended or not over)
 
 
 def spans(moments: Sequence[Moment], now: int) -> Spans | None:

@@ -90,16 +90,18 @@ def workerbar(busy: int, idle: int, silent: int) -> SafeString:
     total = busy + idle + silent
     if not total or total > 24:
         return SafeString("")
-    body = format_html_join("", "{}", ((_worker(i, busy, busy + silent),) for i in range(total)))
+    width = total * 5.5 - 1.5
+    whole = max(48, width)  # a few slots are not blown up: they stand at the right end
+    body = format_html_join("", "{}", ((_worker(i, whole - width, busy, busy + silent),) for i in range(total)))
     return format_html(
         '<svg class="spark" viewBox="0 0 {} 20" preserveAspectRatio="xMaxYMax meet" aria-hidden="true">{}</svg>',
-        max(48, total * 5.5 - 1.5),
+        whole,
         body,
     )
 
 
-def _worker(index: int, busy: int, known: int) -> SafeString:
-    x = index * 5.5
+def _worker(index: int, left: float, busy: int, known: int) -> SafeString:
+    x = left + index * 5.5
     if index < busy:
         return format_html('<rect class="slot-held" x="{}" width="4" height="20" rx="1"/>', x)
     if index < known:
@@ -109,9 +111,11 @@ def _worker(index: int, busy: int, known: int) -> SafeString:
 
 @register.simple_tag
 def lease_bar(left: float, span: float, css: str = "s-running") -> SafeString:
-    """What is left of a lease, in seconds."""
+    """What is left of a lease, in seconds; nothing when its length is not known."""
+    if not span:
+        return SafeString("")
     label = _("%(left)s of %(span)s of the lease left") % {"left": wording.age(left), "span": wording.age(span)}
-    width = max(0, min(100, round(100 * left / span))) if span else 0
+    width = max(0, min(100, round(100 * left / span)))
     return format_html(
         '<svg class="bar {}" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="{}">'
         '<rect width="{}" height="8"/></svg>',
@@ -133,10 +137,10 @@ def share_bar(value: float, top: float, label: str, css: str = "s-queued") -> Sa
 def flow_chart(
     inflow: Sequence[float | None], completed: Sequence[float | None], label: str, end: int
 ) -> dict[str, Any]:
-    """The big chart, wide and narrow. ``end``: µs of the newest minute's start; the axis is named by ``live.js``."""
+    """The big chart, for three widths. ``end``: µs of the newest minute's start; the axis is named by ``live.js``."""
     sizes = [
         _plot(inflow, completed, width, height, css)
-        for width, height, css in ((900, 236, "plot-wide"), (340, 200, "plot-narrow"))
+        for width, height, css in ((1200, 250, "plot-xl"), (900, 236, "plot-wide"), (340, 200, "plot-narrow"))
     ]
     return {"plots": sizes, "label": label, "ticks": _ticks(len(inflow), end)}
 
@@ -144,7 +148,8 @@ def flow_chart(
 def _plot(
     inflow: Sequence[float | None], completed: Sequence[float | None], width: int, height: int, css: str
 ) -> dict[str, Any]:
-    left, right, top_pad, bottom = 40, 84 if css == "plot-wide" else 8, 20, 8
+    named = css != "plot-narrow"  # beside the ends of its lines stand their values
+    left, right, top_pad, bottom = 40, 84 if named else 8, 20, 8
     top = charts.nice(max([v for v in (*inflow, *completed) if v is not None] or [1.0]))
     inner = height - top_pad - bottom
     gap = charts.gap(inflow, completed, width - left - right, inner, pad=0, top=top, left=left)
@@ -159,7 +164,7 @@ def _plot(
     ends: list[dict[str, Any]] = []
     for name, values in (("in", inflow), ("out", completed)):
         value = values[-1] if values else None
-        if value is not None and css == "plot-wide":
+        if value is not None and named:
             ends.append({"name": name, "y": inner * (1 - value / top), "value": wording.rate(value)})
     if len(ends) == 2 and abs(ends[0]["y"] - ends[1]["y"]) < 14:
         upper, lower = sorted(ends, key=lambda e: e["y"])

@@ -18,6 +18,8 @@ from queueops.conf import conf
 
 SHOWN = ("queue", "function", "claim", "attempts", "depends on", "place", "place in line", "next try", "replay of")
 """Facts of the explanation that the page shows in a place of their own."""
+OVER = ("completed", "failed", "stopped", "quarantined", "discarded", "canceled")
+"""States of a job that nothing will start by itself."""
 VERBS: dict[str, tuple[str, ...]] = {
     "queued": ("quarantine", "discard"),
     "parked": ("quarantine", "discard"),
@@ -87,10 +89,12 @@ def job_page(request: HttpRequest, job_id: str) -> HttpResponse:
     if job:
         begun = job.times.get("created_at", 0)
         moments = attempts.timeline(entries, begun, job.queue)
+        whole = attempts.whole(moments, job.attempts, job.state in OVER)
         runs = attempts.attempts(entries, job.results, job.attempts, job.now, begun)
         context |= {
             "moments": moments,
-            "spans": attempts.spans(moments, job.now) if begun else None,
+            "gap": bool(begun) and not whole,
+            "spans": attempts.spans(moments, job.now) if begun and whole else None,
             "attempts": runs,
             "errors": [run for run in reversed(runs) if run.error or run.cut],
             "arguments": arguments(job.description.value) if not job.description.cut else None,

@@ -146,6 +146,16 @@ def test_the_timeline_tells_a_step_as_one_and_sums_up(doors: Doors, boss: Client
     assert "took in one step:" in boss.get(f"/jobs/{job}/").content.decode()
 
 
+def test_a_timeline_of_which_the_changelog_lost_a_part_says_so(doors: Doors, boss: Client) -> None:
+    job = doors.enqueue(mapping={"created_at": "2026-01-01T00:00:00.000000Z"})
+    _, token = doors.start() or ("", "")
+    doors.settle(token, "failed", commands=[("HSET", K.of("rq_job", job), "status", "failed")], quarantine=1)
+    doors.redis.xtrim(K.static("log"), maxlen=0)
+    page = text(boss.get(f"/jobs/{job}/").content.decode())
+    assert "The changelog does not hold what happened in between." in page
+    assert "so far" not in page and "waiting, 0 s running" not in page
+
+
 def test_what_belongs_to_it(boss: Client, doors: Doors, settings: Any) -> None:
     settings.QUEUEOPS = {**settings.QUEUEOPS, "LOG_URL": "https://logs.example/?q={job_id}&f={function}"}
     parent = doors.enqueue(
