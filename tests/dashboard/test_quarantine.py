@@ -11,6 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from dashboard.selectors import quarantine
 from queueops.models import Batch, QuarantinedJob
 
 
@@ -87,3 +88,22 @@ def test_c33_few_queries_at_any_size(boss: Client, redis: Any, count: int) -> No
     with CaptureQueriesContext(connection) as queries:
         assert boss.get("/quarantine/?fingerprint=f1").status_code == 200
     assert len(queries) <= 13
+
+
+def test_facets_of_many_are_counted_among_the_newest(boss: Client, kept: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quarantine, "LOOKED", 3)
+    answer = boss.get("/quarantine/")
+    assert "counted among the newest 3" in answer.content.decode()
+    assert facets(answer)["age"] == {"1h": 1, "1d": 1, "7d": 1, "older": 0}, "it can be chosen all the same"
+    found = boss.get("/quarantine/", {"age": "older"}).context["found"]
+    assert (found.matching, found.total, [row.job for row in found.rows]) == (1, 4, ["j3"])
+
+
+def test_each_facet_is_counted_under_the_other_filters(boss: Client, kept: None) -> None:
+    keep(9, fingerprint="aa11", queue="mail")
+    answer = boss.get("/quarantine/", {"queue": "default", "fingerprint": "aa11"})
+    assert answer.context["found"].matching == 2
+    assert facets(answer) == {
+        "reason": {"failed after 3 attempts": 2}, "fingerprint": {"aa11": 2, "bb22": 1}, "function": {"app.f": 2},
+        "queue": {"default": 2, "mail": 1}, "age": {"1h": 1, "1d": 1},
+    }  # fmt: skip
