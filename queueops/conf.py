@@ -146,7 +146,9 @@ OPTIONS: dict[str, Option] = {
     "PAYLOAD_BYTES": Option(1_000_000, _whole(1_000, 100_000_000), "bytes of a quarantined job copied to SQL"),
     "SNAPSHOT_EVERY": Option(1.0, _seconds(0.2, 60), "s between two snapshots of the monitor"),
     "LOG_URL": Option("", _log_url, "where the log lines of a job are: an address with {job_id} in it"),
-    "HISTORY_DAYS": Option(30, _whole(1, 3650), "days that roll-ups and interventions are kept"),
+    "HISTORY_DAYS": Option(30, _whole(1, 3650), "days that interventions and what is over are kept"),
+    "MINUTES_DAYS": Option(7, _whole(1, 366), "days that what each queue did in each minute is kept"),
+    "HOURS_DAYS": Option(90, _whole(1, 3650), "days that what each queue did in each hour is kept"),
 }
 
 
@@ -167,6 +169,8 @@ class Conf:
     SNAPSHOT_EVERY: float
     LOG_URL: str
     HISTORY_DAYS: int
+    MINUTES_DAYS: int
+    HOURS_DAYS: int
 
     @property
     def keys(self) -> Keys:

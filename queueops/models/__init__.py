@@ -8,6 +8,7 @@ from queueops.models.once import OnceDone
 from queueops.models.override import Override
 from queueops.models.pause import Pause
 from queueops.models.quarantine import QuarantinedJob
+from queueops.models.rollup import Rollup
 from queueops.models.setting import ACTIVE, Setting, SettingState
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Override",
     "Pause",
     "QuarantinedJob",
+    "Rollup",
     "Setting",
     "SettingState",
 ]

@@ -11,6 +11,7 @@ from queueops.monitor.duties import (
     recover,
     redis_config,
     release_dependents,
+    roll_up,
     rq_rate_limits,
     sample,
     take_snapshot,
@@ -37,5 +38,6 @@ def lanes() -> list[list[Duty]]:
             Duty("mirror", 1.0, mirror.act),
             Duty("copy_quarantine", 1.0, copy_quarantine.act),
             Duty("recover", 5.0, recover.act),
+            Duty("roll_up", 20.0, roll_up.act),
         ],
     ]

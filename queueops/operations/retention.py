@@ -1,7 +1,10 @@
-"""What is over is kept for ``HISTORY_DAYS``, then deleted a page at a time. What is in force or quarantined stays."""
+"""What is over is kept for ``HISTORY_DAYS`` (roll-ups: ``MINUTES_DAYS``, ``HOURS_DAYS``), then deleted by
+the page. What is in force or quarantined stays.
+"""
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +20,7 @@ from queueops.models import (
     Override,
     Pause,
     QuarantinedJob,
+    Rollup,
     SettingState,
 )
 
@@ -34,6 +38,8 @@ def prune() -> int:
     gone += _page(OnceDone, keep_until__lt=timezone.now())
     for model in (Pause, Isolation, Override):
         gone += _page(model, state=SettingState.LIFTED, created__lt=early, lifted_at__lt=early)
+    for width, days in ((Rollup.Width.MINUTE, conf.MINUTES_DAYS), (Rollup.Width.HOUR, conf.HOURS_DAYS)):
+        gone += _page(Rollup, width=width, start__lt=time.time() - days * 86_400)
     left = [state for state in QuarantinedJob.State.values if state != QuarantinedJob.State.QUARANTINED]
     return gone + _page(QuarantinedJob, state__in=left, quarantined_at__lt=early, changed__lt=early)
 

@@ -1,0 +1,76 @@
+"""What a queue, or a function of it, did over hours and days: from the roll-ups in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from queueops.models import Rollup
+from queueops.telemetry.events import PLUS
+from queueops.telemetry.histograms import Histogram
+from queueops.telemetry.minutes import Tally
+
+MOST = 2_000
+"""Buckets that one call reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One bucket. ``oldest_age`` in seconds and ``waiting`` are those of its end (of an hour: the highest)."""
+
+    start: int
+    counts: Mapping[str, int]
+    waited: Histogram
+    ran: Histogram
+    waiting: int | None = None
+    oldest_age: float | None = None
+
+    @property
+    def inflow(self) -> int:
+        return sum(self.counts.get(event, 0) for event in PLUS)
+
+    @property
+    def completed(self) -> int:
+        return self.counts.get("completed", 0)
+
+
+def points(
+    server: str, queue: str, since: int, until: int, *, width: int = 60, function: str | None = None
+) -> list[Point | None]:
+    """The buckets that begin from ``since`` to before ``until`` (epoch seconds), oldest first; None is a gap. One
+    query.
+    """
+    first = -(-since // width) * width
+    starts = range(first, until, width)[:MOST]
+    if not starts:
+        return []
+    rows = Rollup.objects.filter(
+        width=width, server=server, queue__in=("", queue), start__gte=starts[0], start__lte=starts[-1]
+    )
+    known: set[int] = set()
+    found: dict[int, Rollup] = {}
+    for row in rows:
+        if row.queue == queue:
+            found[row.start] = row
+        else:
+            known.add(row.start)
+    return [_point(start, found.get(start), function) if start in known else None for start in starts]
+
+
+def _point(start: int, row: Rollup | None, function: str | None) -> Point:
+    if row is None:
+        return Point(start, {}, Histogram(), Histogram(), 0, None)
+    chosen: Iterable[Any] = row.functions.values() if function is None else [row.functions.get(function)]
+    tally = Tally()
+    for told in chosen:
+        if told:
+            tally.merge(told)
+    waited, ran = (_histogram(tally, kind) for kind in ("w", "r"))
+    gauges = row.gauges if function is None else {}
+    waiting = gauges.get("waiting", 0) if function is None else None
+    return Point(start, tally.counts, waited, ran, waiting, gauges.get("oldest_age"))
+
+
+def _histogram(tally: Tally, kind: str) -> Histogram:
+    return Histogram({int(bin_): n for bin_, n in tally.bins[kind].items()}, tally.sums[kind])
