@@ -24,7 +24,7 @@ from queueops.monitor.duties import (
 from queueops.monitor.duty import Context, Duty
 from queueops.rdb.client import Server
 from queueops.rdb.keys import SEP, Keys
-from queueops.telemetry.samples import balance
+from queueops.telemetry.samples import ledger_of
 
 
 def test_a_failing_duty_is_named_and_does_not_stop_the_others(context: Context, keys: Keys) -> None:
@@ -166,15 +166,17 @@ def test_samples_make_a_ledger(context: Context, keys: Keys) -> None:
     redis.zadd(keys.static("queues"), {"q": 1})
     sample.act(context)
     rq.Queue("q", connection=redis).enqueue("os.getcwd")
-    (row,) = balance(context.server).rows
-    assert (row.queue, row.before, row.after, row.remainder) == ("q", 0, 1, 1)
+    sample.act(context)
+    found = ledger_of(redis.lrange(keys.static("samples"), 0, 9), "q")
+    assert found and (found.queue, found.before, found.after, found.remainder) == ("q", 0, 1, 1)
     for _ in range(65):
         sample.act(context)
     assert redis.llen(keys.static("samples")) == 60
 
 
-def test_balance_without_a_sample_says_nothing(context: Context) -> None:
-    assert balance(context.server).rows == ()
+@pytest.mark.parametrize("samples", [[], [b"{}"], [b"{}", b"{}"], [b"no json", b"[1]"]])
+def test_without_two_samples_nothing_is_said(samples: list[bytes]) -> None:
+    assert ledger_of(samples, "q") is None
 
 
 class TestRedisConfig:
