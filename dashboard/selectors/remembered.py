@@ -8,16 +8,14 @@ from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
-SECONDS, READINGS = 5.0, 32
-"""How long a reading serves, and how many different ones are kept."""
-
 _all: list[Remembered] = []  # type: ignore[type-arg]
 
 
 class Remembered(Generic[T]):
-    """Readings by what was asked for. Two viewers who ask at the same moment may both read."""
+    """Readings by what was asked for, at ``most`` so many. Two viewers who ask at the same moment may both read."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float = 5.0, most: int = 32) -> None:
+        self._seconds, self._most = seconds, most
         self._found: dict[Hashable, tuple[float, T]] = {}
         self._lock = threading.Lock()
         _all.append(self)
@@ -26,11 +24,11 @@ class Remembered(Generic[T]):
         """What ``read`` returned for ``wanted`` a moment ago, or returns now."""
         with self._lock:
             at, *known = self._found.get(wanted, (0.0,))
-        if known and time.monotonic() - at < SECONDS:
+        if known and time.monotonic() - at < self._seconds:
             return known[0]
         found = read()
         with self._lock:
-            if len(self._found) >= READINGS:
+            if len(self._found) >= self._most:
                 self._found.clear()
             self._found[wanted] = (time.monotonic(), found)
         return found

@@ -7,7 +7,7 @@ import threading
 import time
 from typing import Any
 
-from dashboard.selectors import store
+from dashboard.selectors import remembered, store
 from dashboard.selectors.snapshot_data import STATES, Need, QueueRow, Restraint, Series, Snapshot, State
 from queueops.rdb.client import Server, servers
 from queueops.telemetry.batch import decoded
@@ -156,7 +156,8 @@ def current() -> State:
 
 
 def forget() -> None:
-    """Drop the remembered reading: the page that follows a change must show it."""
+    """Drop all remembered readings: the page that follows a change must show it."""
     global _memory
+    remembered.forget()
     with _lock:
         _memory = None

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from dashboard.access import page
 from dashboard.selectors import lines, snapshots
 from dashboard.selectors.snapshot_data import QueueRow
+from dashboard.views.sharing import shared
 from dashboard.views.shell import show
 
 PLACES = ("queued", "parked", "running", "scheduled", "deferred", "rate_limited", "intermediate")
@@ -16,6 +17,7 @@ RARE = ("rate_limited", "intermediate")
 
 
 @page
+@shared
 def backlog(request: HttpRequest) -> HttpResponse:
     """Every queue, largest backlog first, with its open work by place; below, what the parked jobs wait for."""
     state = snapshots.current()

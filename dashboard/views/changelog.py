@@ -11,6 +11,7 @@ from dashboard.access import page
 from dashboard.selectors import changelog as log
 from dashboard.selectors import snapshots, store
 from dashboard.views import times
+from dashboard.views.sharing import shared
 from dashboard.views.shell import show, unavailable
 from queueops.conf import conf
 
@@ -37,6 +38,7 @@ def _wanted(get: QueryDict) -> tuple[log.Filter, times.Times]:
 
 
 @page
+@shared
 def changelog(request: HttpRequest) -> HttpResponse:
     """Newest first; every filter is in the address."""
     get = request.GET

@@ -7,10 +7,12 @@ from django.http import HttpRequest, HttpResponse
 from dashboard.access import page
 from dashboard.selectors import functions, snapshots
 from dashboard.selectors.flow import flow as read
+from dashboard.views.sharing import shared
 from dashboard.views.shell import number, show
 
 
 @page
+@shared
 def flow(request: HttpRequest) -> HttpResponse:
     """Small multiples choose the queue; none chosen shows the sum of all. Below, its functions in one window."""
     state = snapshots.current()

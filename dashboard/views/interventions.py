@@ -9,12 +9,14 @@ from dashboard.access import page
 from dashboard.selectors import batches
 from dashboard.selectors import interventions as kept
 from dashboard.views import times
+from dashboard.views.sharing import shared
 from dashboard.views.shell import show
 
 STATES = ("applying", "in_force", "done", "failed")
 
 
 @page
+@shared
 def interventions(request: HttpRequest) -> HttpResponse:
     """Newest first, 100 a page."""
     get = request.GET

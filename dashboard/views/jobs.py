@@ -13,6 +13,7 @@ from dashboard.arguments import arguments
 from dashboard.selectors import attempts, batches, changelog, jobs, quarantine, search, snapshots, store
 from dashboard.selectors import job_lists as lists
 from dashboard.views import filters
+from dashboard.views.sharing import shared
 from dashboard.views.shell import show, unavailable
 from queueops.conf import conf
 
@@ -39,6 +40,7 @@ def listed(found: lists.JobPage) -> dict[str, Any]:
 
 
 @page
+@shared
 def jobs_page(request: HttpRequest) -> HttpResponse:
     """A list under the filter of the address. A text typed into the search leads straight to the job of that id."""
     text = request.GET.get("q", "").strip()[:500]
@@ -68,6 +70,7 @@ def _first(state: snapshots.State) -> str:
 
 
 @page
+@shared
 def job_page(request: HttpRequest, job_id: str) -> HttpResponse:
     """One job, from its plain fields; what only the SQL copy knows when its hash is gone."""
     try:

@@ -8,6 +8,7 @@ from django.utils.translation import gettext
 from dashboard import states
 from dashboard.access import page
 from dashboard.selectors import locks, store
+from dashboard.views.sharing import shared
 from dashboard.views.shell import number, show, unavailable
 from queueops.conf import conf
 
@@ -15,6 +16,7 @@ REFUSALS = ("job.parked", "job.skipped", "lock.refused", "semaphore.refused", "r
 
 
 @page
+@shared
 def locks_page(request: HttpRequest) -> HttpResponse:
     """The list; ``?control=`` one control with its keys; ``&key=`` one key in full."""
     name = request.GET.get("control", request.GET.get("name"))

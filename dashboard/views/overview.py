@@ -7,12 +7,14 @@ from django.http import HttpRequest, HttpResponse
 from dashboard import drains, sentences
 from dashboard.access import page
 from dashboard.selectors import snapshots
+from dashboard.views.sharing import shared
 from dashboard.views.shell import show
 
 ROWS = 50
 
 
 @page
+@shared
 def overview(request: HttpRequest) -> HttpResponse:
     """Tiles, queues by oldest age, and what needs a person, all from the shared snapshot."""
     state = snapshots.current()

@@ -7,10 +7,12 @@ from django.http import HttpRequest, HttpResponse
 from dashboard.access import page
 from dashboard.selectors import quarantine as kept
 from dashboard.selectors import snapshots
+from dashboard.views.sharing import shared
 from dashboard.views.shell import show
 
 
 @page
+@shared
 def quarantine(request: HttpRequest) -> HttpResponse:
     """The kept jobs under a filter of the address, with counts beside each choice."""
     get = request.GET

@@ -8,10 +8,12 @@ from dashboard.access import page
 from dashboard.selectors import job_lists as lists
 from dashboard.selectors import queues, snapshots, store
 from dashboard.views.jobs import listed
+from dashboard.views.sharing import shared
 from dashboard.views.shell import show, unavailable
 
 
 @page
+@shared
 def queues_page(request: HttpRequest) -> HttpResponse:
     """The list, or one queue. An empty name is a name."""
     state = snapshots.current()

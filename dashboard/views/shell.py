@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from dashboard import access, sentences, states
 from dashboard.selectors import snapshots, store
+from dashboard.views.sharing import AGE, RIGHTS, is_part
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +56,9 @@ def show(
 ) -> HttpResponse:
     """``dashboard/<page>.html``, or only its live part when htmx asks. ``every``: seconds between refreshes."""
     state = context.get("state") or snapshots.current()
-    partial = request.headers.get("HX-Request") == "true" and request.headers.get("HX-Target") == "live"
     look = states.level(state.level)
     context = {
-        "base": "dashboard/_live.html" if partial else "dashboard/base.html",
+        "base": "dashboard/_live.html" if is_part(request) else "dashboard/base.html",
         "page": page.split("_")[0],
         "state": state,
         "down": state.down,
@@ -68,7 +68,7 @@ def show(
         "sentence": sentences.health(state),
         "restraints": [sentences.restraint(item) for item in state.banner],
         "navigation": _navigation(state),
-        "may": {name: access.may(request.user, name) for name in ("operate", "replay", "release")},
+        "may": {name: access.may(request.user, name) for name in RIGHTS},
         "now": state.now,
         "age_ms": int(state.age * 1000),
         "worst": max((r for r in state.queues if not r.paused), key=lambda r: r.times_target or 0, default=None),
@@ -76,7 +76,7 @@ def show(
     }
     response = render(request, f"dashboard/{page}.html", context, status=status)
     if state.snapshots:
-        response["QO-Data-Age"] = str(context["age_ms"])
+        response[AGE] = str(context["age_ms"])
     response["Vary"] = "HX-Request, HX-Target, Cookie, Accept-Language"
     return response
 

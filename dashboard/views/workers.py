@@ -6,10 +6,12 @@ from django.http import HttpRequest, HttpResponse
 
 from dashboard.access import page
 from dashboard.selectors.workers import ORDER, workers_page
+from dashboard.views.sharing import shared
 from dashboard.views.shell import show
 
 
 @page
+@shared
 def workers(request: HttpRequest) -> HttpResponse:
     """All workers by state, silent ones first."""
     chosen = request.GET.get("state", "")
