@@ -33,6 +33,8 @@ class Line:
     parked: int
     waited: Spread
     ran: Spread
+    busy: float
+    """Seconds of all runs together."""
     by_minute: tuple[Minutes, Minutes]
 
 
@@ -102,6 +104,7 @@ def _line(name: str, rows: Iterable[FunctionStats]) -> Line:
         parked=counts["parked"],
         waited=_spread(merged(row.waited for row in rows)),
         ran=_spread(merged(row.ran for row in rows)),
+        busy=sum(row.ran.sum_us for row in rows) / 1e6,
         by_minute=(total([row.inflow for row in rows]), total([row.completed for row in rows])),
     )
 

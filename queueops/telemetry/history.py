@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from queueops.models import Rollup
@@ -11,6 +12,8 @@ from queueops.telemetry.events import PLUS
 from queueops.telemetry.histograms import Histogram
 from queueops.telemetry.minutes import Tally
 
+LEAST = 3
+"""Buckets without which nothing is called usual."""
 MOST = 2_000
 """Buckets that one call reads."""
 
@@ -56,6 +59,42 @@ def points(
         else:
             known.add(row.start)
     return [_point(start, found.get(start), function) if start in known else None for start in starts]
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """Medians over buckets, per minute; ``means`` are the mean run times (s) of functions."""
+
+    inflow: float
+    completed: float
+    means: Mapping[str, float]
+
+
+def usual(server: str, queues: Iterable[str], since: int, until: int, *, width: int = 60) -> dict[str, Usual]:
+    """How queues normally do, from the buckets in which the server was watched. One query."""
+    wanted = set(queues)
+    rows = Rollup.objects.filter(
+        width=width, server=server, queue__in=["", *wanted], start__gte=since, start__lt=until
+    ).order_by("-start")[: MOST * 2]
+    known = set()
+    paces: dict[str, dict[int, tuple[float, float]]] = {name: {} for name in wanted}
+    runs: dict[str, dict[str, list[float]]] = {name: {} for name in wanted}
+    for row in rows:
+        if row.queue not in wanted:
+            known.add(row.start)
+            continue
+        inflow = sum(row.counts.get(event, 0) for event in PLUS)
+        paces[row.queue][row.start] = (inflow * 60 / width, row.counts.get("completed", 0) * 60 / width)
+        for name, told in row.functions.items():
+            if n := sum(told["r"].values()):
+                runs[row.queue].setdefault(name, []).append(told["rt"] / n / 1e6)
+    found = {}
+    for name in wanted:
+        pairs = [paces[name].get(start, (0.0, 0.0)) for start in known]
+        if len(pairs) >= LEAST:
+            means = {function: median(values) for function, values in runs[name].items()}
+            found[name] = Usual(median(a for a, _ in pairs), median(b for _, b in pairs), means)
+    return found
 
 
 def _point(start: int, row: Rollup | None, function: str | None) -> Point:
