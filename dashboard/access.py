@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
+from django_htmx.http import HttpResponseClientRefresh
 
 VIEW = "view_dashboard"
 VERBS = {
@@ -67,7 +68,15 @@ def page(view: View) -> View:
             return forbidden(request, VIEW)
         return view(request, *args, **kwargs)
 
-    return never_cache(require_safe(login_required(guarded)))
+    asked_by_person = login_required(guarded)
+
+    @wraps(view)
+    def asked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not request.user.is_authenticated and request.headers.get("HX-Request") == "true":
+            return HttpResponseClientRefresh()  # the whole page leads to the login, not the part that is refreshed
+        return asked_by_person(request, *args, **kwargs)
+
+    return never_cache(require_safe(asked))
 
 
 def action(verb: str) -> Callable[[View], View]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import re_path
 
 from dashboard.consumers import LiveConsumer
 
-websocket_urlpatterns = [path("ws/live/", LiveConsumer.as_asgi())]
+websocket_urlpatterns = [re_path(r"^(?:.*/)?ws/live/$", LiveConsumer.as_asgi())]
+"""Under any prefix: the pages ask for it beside the overview, wherever that is mounted."""

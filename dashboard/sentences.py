@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from django.urls import get_script_prefix, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -103,7 +103,8 @@ def health(state: State) -> str:
 
 def need(item: Need) -> Need:
     """One line of "needs a person", translated where its pattern is known."""
-    href = get_script_prefix().rstrip("/") + item.href if item.href else ""  # the monitor knows no prefix
+    # the monitor does not know where the pages are mounted
+    href = reverse("dashboard:overview") + item.href.removeprefix("/") if item.href else ""
     return Need(item.level, item.kind, said(item.text), href)
 
 
@@ -153,6 +154,15 @@ def _growing(g: dict[str, str]) -> str:
     return _("%(queue)s will not clear: it grows by %(rate)s/min.") % g
 
 
+def _ownerless(g: dict[str, str]) -> str:
+    text = ngettext(
+        "A hold of %(name)s has no living job behind it, and %(n)s job waits for it.",
+        "A hold of %(name)s has no living job behind it, and %(n)s jobs wait for it.",
+        _jobs(g["n"]),
+    )
+    return text % g
+
+
 def _nobody(g: dict[str, str]) -> str:
     text = ngettext("%(n)s job waits and no worker is alive.", "%(n)s jobs wait and no worker is alive.", _jobs(g["n"]))
     return text % g
@@ -174,6 +184,14 @@ _PATTERNS: tuple[tuple[re.Pattern[str], _Build], ...] = (
     (re.compile(r"(?P<n>[\d,]+) more workers are silent\."), lambda g: _("%(n)s more workers are silent.") % g),
     (re.compile(r"(?P<queue>.+) will not clear: (?:nothing completes|it grows by (?P<rate>[\d.]+)/min)\."), _growing),
     (re.compile(r"(?P<n>[\d,]+) jobs? waits? and no worker is alive\."), _nobody),
+    (
+        re.compile(r"A hold of (?P<name>.+) has no living job behind it, and (?P<n>[\d,]+) jobs? waits? for it\."),
+        _ownerless,
+    ),
+    (
+        re.compile(r"(?P<n>[\d,]+) more locks are held without a living job\."),
+        lambda g: _("%(n)s more locks are held without a living job.") % g,
+    ),
     (re.compile(r"(?P<name>.+) is stopped: its limit is 0\."), lambda g: _("%(name)s is stopped: its limit is 0.") % g),
     (
         re.compile(r"Redis is full: .+"),

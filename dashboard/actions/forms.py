@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
@@ -62,7 +63,7 @@ def back(request: HttpRequest) -> HttpResponse:
     """To the page that the dialog was on; never to another site."""
     target = request.POST.get("next", "")
     if not url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure()):
-        target = "/"
+        target = reverse("dashboard:overview")
     if request.headers.get("HX-Request") == "true":
         return HttpResponseClientRedirect(target)
     return HttpResponseRedirect(target)

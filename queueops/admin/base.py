@@ -63,13 +63,14 @@ class ReadMostlyAdmin(admin.ModelAdmin):
         action: str,
         title: str,
         question: str,
-        change: Callable[[str, str], str],
+        change: Callable[..., str],
+        form_class: type[ReasonForm] = ReasonForm,
     ) -> HttpResponse | None:
-        """Ask for a reason; then ``change(actor, reason)``, whose answer is shown. None goes back to the list."""
-        form = ReasonForm(request.POST if "confirmed" in request.POST else None)
+        """Ask for a reason; then ``change(actor, reason, …)``, whose answer is shown. None goes back to the list."""
+        form = form_class(request.POST if "confirmed" in request.POST else None)
         if form.is_valid():
             try:
-                said = change(request.user.get_username(), form.cleaned_data["reason"])
+                said = change(actor=request.user.get_username(), **form.cleaned_data)
             except OperationError as error:
                 self.message_user(request, str(error), messages.ERROR)
             except RedisError as error:

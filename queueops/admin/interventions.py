@@ -45,5 +45,5 @@ class BatchAdmin(ReadMostlyAdmin):
             stopped = [batches.stop(pk, by=actor, reason=reason) for pk in rows.values_list("pk", flat=True)]
             return ngettext("%d was stopped.", "%d were stopped.", len(stopped)) % len(stopped)
 
-        question = _("What is done stays done; the rest stays in quarantine.")
+        question = _("What is done stays done; the rest is left as it is.")
         return self.confirm(request, rows, "stop", _("Stop"), question, change)

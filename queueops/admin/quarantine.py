@@ -5,19 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from queueops.admin.base import ReadMostlyAdmin
+from queueops.admin.base import ReadMostlyAdmin, ReasonForm
 from queueops.models import QuarantinedJob
 from queueops.operations import BulkResult, discard, replay
 
 DIRECT = 100
 """Up to so many jobs are done before the page answers; more are left to the monitor."""
 MOST = 10_000
+
+
+class PaceForm(ReasonForm):
+    """Why, and how fast."""
+
+    rate = forms.FloatField(
+        label=gettext_lazy("Jobs per second"), required=False, min_value=0.01, max_value=1000,
+        help_text=gettext_lazy("Without a number: as fast as it goes."),
+    )  # fmt: skip
 
 
 @admin.register(QuarantinedJob)
@@ -59,11 +69,11 @@ class QuarantinedJobAdmin(ReadMostlyAdmin):
     ) -> HttpResponse | None:
         rows = queryset.filter(state=QuarantinedJob.State.QUARANTINED).order_by("quarantined_at", "id")
 
-        def change(actor: str, reason: str) -> str:
+        def change(actor: str, reason: str, rate: float | None) -> str:
             ids = list(rows.values_list("job_id", flat=True)[:MOST])
             if not ids:
                 return _("None of the selected is quarantined any more.")
-            result = verb(ids, actor=actor, reason=reason, background=len(ids) > DIRECT)
+            result = verb(ids, actor=actor, reason=reason, rate=rate, background=len(ids) > (rate or DIRECT))
             if result.left:
                 return _("%(n)d jobs are being worked on; see batch %(batch)s.") % {
                     "n": result.total,
@@ -74,4 +84,4 @@ class QuarantinedJobAdmin(ReadMostlyAdmin):
 
         count = rows.count()
         head = ngettext("%d of the selected is quarantined.", "%d of the selected are quarantined.", count) % count
-        return self.confirm(request, rows, action, title, f"{head} {question}", change)
+        return self.confirm(request, rows, action, title, f"{head} {question}", change, PaceForm)

@@ -11,12 +11,12 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from queueops.admin.base import ReadMostlyAdmin
+from queueops.admin.adding import AddsByVerb, IsolationForm, OverrideForm, PauseForm
 from queueops.models import Isolation, Override, Pause
 from queueops.operations import OperationError, limit, resume, unisolate
 
 
-class SettingAdmin(ReadMostlyAdmin):
+class SettingAdmin(AddsByVerb):
     """Shared: the list with who, why and until, and the action that lifts."""
 
     list_filter: tuple[str, ...] = ("state",)
@@ -52,6 +52,7 @@ class SettingAdmin(ReadMostlyAdmin):
 
 @admin.register(Pause)
 class PauseAdmin(SettingAdmin):
+    add_form = PauseForm
     list_display = ("__str__", "state", "actor", "reason", "created", "until", "lifted_at", "lifted_by")
     list_filter = ("state", "kind")
 
@@ -61,6 +62,7 @@ class PauseAdmin(SettingAdmin):
 
 @admin.register(Isolation)
 class IsolationAdmin(SettingAdmin):
+    add_form = IsolationForm
     list_display = ("__str__", "state", "actor", "reason", "created", "until", "lifted_at", "lifted_by")
     list_filter = ("state", "kind")
 
@@ -70,6 +72,7 @@ class IsolationAdmin(SettingAdmin):
 
 @admin.register(Override)
 class OverrideAdmin(SettingAdmin):
+    add_form = OverrideForm
     list_display = ("name", "limit", "state", "actor", "reason", "created", "until", "lifted_at", "lifted_by")
 
     def lift_one(self, row: Override) -> Callable[..., Any]:

@@ -1,7 +1,7 @@
 """The runnable project. Everything that differs between two installations comes from the environment:
 
 REDIS_URL, DATABASE_URL, SECRET_KEY, DEBUG, ALLOWED_HOSTS, CSRF_TRUSTED_ORIGINS (comma-separated), HTTPS,
-QUEUEOPS_STATE_DIR (default ``.queueops`` beside manage.py), QUEUEOPS_RELEASE, LOG_LEVEL.
+QUEUEOPS_STATE_DIR (default ``.queueops`` beside manage.py), QUEUEOPS_RELEASE, FORCE_SCRIPT_NAME, LOG_LEVEL.
 """
 
 from __future__ import annotations
@@ -109,15 +109,16 @@ LOCALE_PATHS = [BASE_DIR / "locale"]
 USE_I18N = True
 USE_TZ = True
 TIME_ZONE = os.environ.get("TZ") or "UTC"
+FORCE_SCRIPT_NAME = os.environ.get("FORCE_SCRIPT_NAME") or None
 
-STATIC_URL = "/static/"
+STATIC_URL = "static/"
 STATIC_ROOT = os.environ.get("STATIC_ROOT") or None
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = STATIC_ROOT is None  # no collectstatic step is needed
 WHITENOISE_AUTOREFRESH = DEBUG
 
 LOGIN_URL = "login"
-LOGIN_REDIRECT_URL = "/"
+LOGIN_REDIRECT_URL = "dashboard:overview"
 LOGOUT_REDIRECT_URL = "login"
 
 # --- security ---------------------------------------------------------------------------------------------------------

@@ -15,6 +15,8 @@ DUTY_SILENT = 60.0
 """Seconds after which a duty of the monitor that has not run is reported."""
 NOBODY = 5.0
 """Seconds that a job may wait without any worker alive before it is reported: a restart takes some."""
+PATIENCE = 30.0
+"""Seconds that a job has waited for a hold without a living job behind it, before that is reported."""
 MOST = 50
 
 
@@ -68,9 +70,26 @@ def _controls(facts: Facts) -> list[Need]:
         for i in facts.instances
         if i.limit == 0 and i.waiters
     ][:5]
+    found += _ownerless(facts)
     if facts.conflicts:
         text = "Two live releases declare a control differently."
         found.append(Need("warn", "control", text, link("locks", conflict="1")))
+    return found
+
+
+def _ownerless(facts: Facts) -> list[Need]:
+    """Holds without a living job behind them, for which others have waited a while."""
+    lost = [i for i in facts.instances if i.id in facts.gone and i.waiters and (i.oldest_wait or 0) >= PATIENCE]
+    lost.sort(key=lambda i: -i.waiters)
+    found = []
+    for i in lost[:5]:
+        name = name_text(f"{i.name} {i.key_text or i.key}".strip())
+        wait = "1 job waits" if i.waiters == 1 else f"{i.waiters:,} jobs wait"
+        text = f"A hold of {name} has no living job behind it, and {wait} for it."
+        found.append(Need("warn", "control", text, link("locks", control=i.control, key=i.key), i.id))
+    if len(lost) > 5:
+        text = f"{len(lost) - 5} more locks are held without a living job."
+        found.append(Need("warn", "control", text, link("locks", kind="gone")))
     return found
 
 

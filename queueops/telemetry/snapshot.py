@@ -65,6 +65,7 @@ class Facts:
     workers_known: int
     instances: tuple[InstanceInfo, ...]
     instances_known: int
+    gone: Mapping[str, int]
     since: int | None
     duties: Mapping[str, Mapping[str, Any]]
     conflicts: int
@@ -103,7 +104,7 @@ def gather(server: Server, memory: Memory | None = None) -> Facts:
 
     third = Batch(server.connection)
     census.heads(third)
-    controls = InstanceReader(third, newest=CONTROLS, waited=WAITED)
+    controls = InstanceReader(third, newest=CONTROLS, waited=WAITED, owners=True)
     third.run()
     counted, live = census.result(now), controls.read()
     memory.uncounted.add(counted)
@@ -119,6 +120,7 @@ def gather(server: Server, memory: Memory | None = None) -> Facts:
         workers_known=people.known,
         instances=live.rows,
         instances_known=live.known,
+        gone=live.gone,
         since=since,
         duties={k.decode("utf-8", "replace"): decoded(v) for k, v in duties.get((0, {}))[1].items()},
         conflicts=conflicts.number(),

@@ -58,6 +58,12 @@
     }
   }
 
+  // Without this script the times are UTC, and the page says so.
+  function localZone(root) {
+    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    for (const el of root.querySelectorAll("[data-zone]")) if (zone) el.textContent = zone;
+  }
+
   // A moment in a filter is typed in the viewer's zone; the address carries UTC.
   function localFields(root) {
     for (const word of root.querySelectorAll("[data-utc-word]")) word.hidden = true;
@@ -106,8 +112,6 @@
   document.addEventListener("htmx:afterRequest", (event) => {
     const age = event.detail.xhr && event.detail.xhr.getResponseHeader("QO-Data-Age");
     if (event.detail.successful && age !== null && age !== "") setAge(Number(age));
-    // a session that ended answers with the login page: go there rather than show it inside this one
-    if (event.detail.xhr && event.detail.xhr.responseURL && new URL(event.detail.xhr.responseURL).pathname.startsWith("/login")) location.reload();
   });
 
   // Rows under the pointer stay where they are: new ones go to the end until the pointer leaves.
@@ -156,11 +160,11 @@
     if (!wanted) hold(doc);
     wanted = false;
     keepOrder(doc);
+    localTimes(doc);
+    localZone(doc);
     localFields(doc);
     event.detail.serverResponse = doc.body.innerHTML;
   });
-  document.addEventListener("htmx:afterSettle", () => localTimes(document));
-
   // What the viewer opened stays open.
   document.addEventListener("DOMContentLoaded", () => {
     if (window.Idiomorph) {
@@ -168,6 +172,7 @@
         !(name === "open" && node.tagName === "DETAILS");
     }
     localTimes(document);
+    localZone(document);
     localFields(document);
     tick();
     connect();

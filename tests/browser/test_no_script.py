@@ -17,6 +17,7 @@ def test_every_page_can_be_read(open_page: Open, world: World) -> None:
         world.tell()
         page.goto(address)
         assert page.locator("h1").is_visible(), address
+        assert page.locator("[data-zone]").all_text_contents() in ([], ["UTC"])
         assert not page.locator("dialog:visible").count() and not page.locator("#stalebar").is_visible()
         times = page.locator("#live time[datetime]").all_text_contents()
         assert [text for text in times if not text.endswith(" UTC")] == [], address

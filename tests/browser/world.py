@@ -89,6 +89,8 @@ class World:
         for branch in ("Osaka", "Kobe", "Nara"):
             self.parked = self.job(DISK, function=REPORT, text=f"(branch='{branch}', token='s3cret')")
         assert self.doors.start(worker="w-beta") is None
+        for job in self.doors.line(DISK["i"]):
+            self.redis.zincrby(K.of("line", DISK["i"]), -90_000_000, job)
         self.job(MAIL, BOOK, queue="mail")
         self.start("mail", worker="w-beta")
 
