@@ -24,6 +24,7 @@ PARTS = (
     "scale",
     "counters",
     "pages",
+    "viewers",
 )
 """Modules with ``lines(lab)``, in the order in which they run."""
 

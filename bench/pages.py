@@ -18,6 +18,7 @@ from bench.lines import Line, below, percentile
 from bench.workers import QUEUE
 from queueops.conf import conf
 from queueops.rdb.keys import split_instance
+from queueops.supervise.web import settle_down
 
 LIMIT = 150.0
 """Milliseconds of the 95th percentile."""
@@ -160,6 +161,8 @@ def serve(sizes: world.Sizes) -> list[tuple[Page, Taken]]:
     server.connection.connection_pool.connection_class = Counted
     client = Client(headers={"host": "localhost"})
     client.force_login(User.objects.create_superuser("bench", password=None))
+    client.get("/")
+    settle_down()
     memory = snapshots.new_memory()
     found, builds, busy = [], [], []
     for seq, page in enumerate(addresses(sizes), 1):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-import time
 from importlib import import_module
 from typing import Any
 
@@ -16,7 +14,7 @@ from django.contrib.auth import get_user
 from django.http import HttpRequest
 
 from dashboard.access import VIEW, may
-from dashboard.hub import Mailbox, hub
+from dashboard.hub import Mailbox, closed, hub
 
 logger = logging.getLogger("queueops.dashboard")
 
@@ -67,11 +65,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
             while True:
                 await box.wake.wait()
                 for message, at in box.take().values():
-                    age = round((time.monotonic() - at) * 1000)
-                    text = json.dumps({**message, "age": age})
                     # not wait_for: Python 3.11's can swallow a cancellation, and this task would never end
                     async with asyncio.timeout(SEND_TIMEOUT):
-                        await self.send(text_data=text)
+                        await self.send(text_data=closed(message, at))
         except TimeoutError:
             await self.close(code=SILENT)
         except asyncio.CancelledError:

@@ -12,7 +12,6 @@ import logging
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import Any
 
 from redis.exceptions import RedisError
 
@@ -34,16 +33,16 @@ class Mailbox:
 
     loop: asyncio.AbstractEventLoop
     wake: asyncio.Event = field(default_factory=asyncio.Event)
-    newest: dict[str, tuple[dict[str, Any], float]] = field(default_factory=dict)
+    newest: dict[str, tuple[str, float]] = field(default_factory=dict)
     skipped: int = 0
 
-    def put(self, alias: str, message: dict[str, Any], at: float) -> None:
+    def put(self, alias: str, message: str, at: float) -> None:
         """Called in the socket's loop."""
         self.skipped += alias in self.newest
         self.newest[alias] = (message, at)
         self.wake.set()
 
-    def take(self) -> dict[str, tuple[dict[str, Any], float]]:
+    def take(self) -> dict[str, tuple[str, float]]:
         self.wake.clear()
         taken, self.newest = self.newest, {}
         return taken
@@ -56,7 +55,7 @@ class Hub:
         self._lock = threading.Lock()
         self._boxes: set[Mailbox] = set()
         self._threads: dict[str, threading.Thread] = {}
-        self._newest: dict[str, tuple[dict[str, Any], float]] = {}
+        self._newest: dict[str, tuple[str, float]] = {}
         self._empty_since = 0.0
 
     def __len__(self) -> int:
@@ -117,23 +116,40 @@ class Hub:
         at = time.monotonic()
         with self._lock:
             self._newest[alias] = (message, at)
-            boxes = list(self._boxes)
-        for box in boxes:
+            loops: dict[asyncio.AbstractEventLoop, list[Mailbox]] = {}
+            for box in self._boxes:
+                loops.setdefault(box.loop, []).append(box)
+        for loop, boxes in loops.items():
             try:
-                box.loop.call_soon_threadsafe(box.put, alias, message, at)
-            except RuntimeError:  # its loop is closed: the socket is gone
-                self.leave(box)
+                loop.call_soon_threadsafe(_put, boxes, alias, message, at)
+            except RuntimeError:  # the loop is closed: the sockets are gone
+                for box in boxes:
+                    self.leave(box)
 
 
-def digest(data: bytes) -> dict[str, Any] | None:
-    """What a browser needs to know of a snapshot: that there is one, and its level. Tables are fetched as partials."""
+def _put(boxes: list[Mailbox], alias: str, message: str, at: float) -> None:
+    for box in boxes:
+        box.put(alias, message, at)
+
+
+def digest(data: bytes) -> str | None:
+    """What a browser needs to know of a snapshot: that there is one, and its level. Tables are fetched as partials.
+
+    An open JSON object: each socket adds the age that the message has when it is sent (:func:`closed`).
+    """
     try:
         snapshot = json.loads(data)
     except ValueError:
         return None
     if not isinstance(snapshot, dict):
         return None
-    return {"t": "snapshot", "seq": snapshot.get("seq"), "at": snapshot.get("at"), "level": snapshot.get("level")}
+    told = {"t": "snapshot", "seq": snapshot.get("seq"), "at": snapshot.get("at"), "level": snapshot.get("level")}
+    return json.dumps(told)[:-1]
+
+
+def closed(message: str, at: float) -> str:
+    """The message of a :func:`digest` that came ``at``, as it is sent now."""
+    return f'{message}, "age": {round((time.monotonic() - at) * 1000)}}}'
 
 
 hub = Hub()
