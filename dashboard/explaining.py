@@ -30,7 +30,7 @@ def why(job_id: str) -> Why | None:
     try:
         facts = read(job_id)
         told = explain.told(job_id, facts)
-        found = doors.doors(facts, doors.controls(facts.server, facts)) if facts is not None else None
+        found = doors.doors(facts) if facts is not None else None
     except (RedisError, operations.OperationError):
         logger.warning("no explanation of job %r", job_id, exc_info=True)
         return None

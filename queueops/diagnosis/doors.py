@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from queueops.diagnosis.job_facts import JobFacts
-from queueops.rdb.client import Server
-from queueops.telemetry.batch import Batch, number
+from queueops.telemetry.batch import number
 from queueops.telemetry.clock import from_iso
-from queueops.telemetry.instances import InstanceInfo, InstanceReader
+from queueops.telemetry.instances import InstanceInfo
 
 UNSERVED = 30_000_000
 """A queue that nobody has claimed from for this long (µs) is served by no worker of ours."""
-MOST = 20
-"""Controls looked at."""
 OPEN = ("queued", "scheduled", "deferred", "rate_limited", "ready_to_enqueue", "created")
 
 
@@ -51,24 +48,17 @@ class Doors:
     next_try: int
 
 
-def controls(server: Server, facts: JobFacts) -> tuple[InstanceInfo, ...]:
-    """What the job's claims mean now. One round trip, none without claims."""
-    ids = list(dict.fromkeys(claim["i"] for claim in facts.claims))[:MOST]
-    if not ids:
-        return ()
-    batch = Batch(server.connection)
-    reader = InstanceReader(batch, ids)
-    batch.run()
+def _claimed(facts: JobFacts) -> tuple[InstanceInfo, ...]:
+    """What it claims; a claim carries its own limit, for as long as nobody has published one."""
     declared = {claim["i"]: number(claim.get("n")) for claim in facts.claims}
-    # a claim carries its own limit, for as long as nobody has published one
-    return tuple(row if row.limit is not None else replace(row, limit=declared[row.id]) for row in reader.read().rows)
+    return tuple(row if row.limit is not None else replace(row, limit=declared[row.id]) for row in facts.controls)
 
 
-def doors(facts: JobFacts, held: Sequence[InstanceInfo]) -> Doors:
+def doors(facts: JobFacts) -> Doors:
     """The doors of one job, from what was read."""
     open_ = facts.status in OPEN and not facts.info
     running = bool(facts.lease) or facts.status == "started"
-    checks = _checks(facts, held) if open_ and not running else ()
+    checks = _checks(facts) if open_ and not running else ()
     refused = any(not check.ok for check in checks)
     started = from_iso((facts.plain["started_at"] or "").encode()) or 0
     if facts.lease:
@@ -94,7 +84,7 @@ def _next(facts: JobFacts) -> int:
     return facts.due or 0 if facts.status == "scheduled" else 0
 
 
-def _checks(facts: JobFacts, held: Sequence[InstanceInfo]) -> tuple[Check, ...]:
+def _checks(facts: JobFacts) -> tuple[Check, ...]:
     parked = facts.own["parked"] if facts.status == "scheduled" else None
     found: list[Check] = []
     if facts.suspended:
@@ -125,7 +115,7 @@ def _checks(facts: JobFacts, held: Sequence[InstanceInfo]) -> tuple[Check, ...]:
     if parked == "":
         found.append(Check("due", False, facts={"at": facts.looked_at or 0}, blocks=True))
     weights = {claim["i"]: claim.get("w") or 1 for claim in facts.claims}
-    for info in held:
+    for info in _claimed(facts):
         used, limit = info.used + info.offers, info.capacity
         room = limit is None or used + float(weights.get(info.id, 1)) <= limit
         mine = info.id == parked

@@ -321,7 +321,7 @@ class _Teller:
             return _("job %(job)s on %(worker)s") % {"job": held.job, "worker": held.worker}
         if held.job:
             return _("job %(job)s") % {"job": held.job}
-        if held.token in self.f.by_hand:
+        if held.by_hand:
             return _("job %(job)s, which took it by hand") % {"job": held.token}
         return _("somebody outside a job")
 

@@ -6,7 +6,6 @@ Nothing is decoded that could run code: ``data`` and ``meta`` are only measured.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +14,8 @@ from queueops.rdb.client import Server, servers
 from queueops.rdb.keys import JOB_FIELDS
 from queueops.telemetry.batch import Batch, decoded, shown
 from queueops.telemetry.clock import from_time
-from queueops.telemetry.controls import InstanceDetail, detail
+from queueops.telemetry.controls import DetailReader, InstanceDetail
+from queueops.telemetry.instances import InstanceInfo, InstanceReader
 
 PLAIN = ("status", "origin", "description", "enqueued_at", "created_at", "ended_at", "started_at", "dependency_ids",
          "dependency_id", "rate_limit_key", "timeout")  # fmt: skip
@@ -24,6 +24,8 @@ OWN = ("func", "claims", "since", "token", "attempts", "failures", "crashes", "p
 LOOK_AHEAD = 20_000
 """How far into a queue's list a job is looked for."""
 PARENTS = 20
+CONTROLS = 20
+"""Controls of one job that are looked at."""
 
 
 @dataclass(slots=True)
@@ -55,8 +57,8 @@ class JobFacts:
     place: int | None = None
     pump: int | None = None
     parents: tuple[tuple[str, str], ...] = ()
-    by_hand: frozenset[str] = frozenset()
-    """Tokens of holders that are the ids of jobs."""
+    controls: tuple[InstanceInfo, ...] = ()
+    """What its claims mean now."""
 
     @property
     def known(self) -> bool:
@@ -75,41 +77,105 @@ class JobFacts:
         return self.own["func"] or str(self.info.get("function") or "")
 
 
-def read(job_id: str) -> JobFacts | None:
-    """The facts from whichever server knows the job; None when none does."""
-    for server in servers():
-        facts = _first(server, job_id)
+class FactReader:
+    """The facts of one job on one server, in two batches: what its id leads to, and what that leads to."""
+
+    def __init__(self, batch: Batch, server: Server, job_id: str) -> None:
+        keys, key = conf.keys, conf.keys.of("rq_job", job_id)
+        self._server, self._job = server, job_id
+        self._time = batch.call("time")
+        self._plain = batch.call("hmget", key, PLAIN)
+        self._own = batch.call("hmget", key, [JOB_FIELDS[name] for name in OWN])
+        self._data = batch.call("hstrlen", key, "data")
+        self._info = batch.call("hget", keys.static("quarantine_info"), job_id)
+        self._token = batch.call("hget", keys.static("running"), job_id)
+        self._suspended = batch.call("exists", keys.static("rq_suspended"))
+
+    def more(self, batch: Batch) -> JobFacts:
+        """Take the first answers; if the job is known, ask for the rest, which :meth:`read` then fills in."""
+        own = _named(OWN, self._own.get())
+        self.facts = facts = JobFacts(
+            server=self._server,
+            job_id=self._job,
+            now=from_time(self._time.get((0, 0))),
+            plain=_named(PLAIN, self._plain.get()),
+            own=own,
+            data_bytes=self._data.number(),
+            info=decoded(self._info.get()),
+            token=shown(self._token.get()) or None,
+            suspended=bool(self._suspended.number()),
+            claims=_claims(own["claims"]),
+        )
         if facts.known:
-            _second(facts)
-            _third(facts)
-            return facts
+            self._ask(batch, facts)
+        return facts
+
+    def _ask(self, batch: Batch, facts: JobFacts) -> None:
+        keys, job, queue, function = conf.keys, facts.job_id, facts.queue, facts.function
+        parked = facts.own["parked"] or ""
+        self._pause_fields = ["all", f"q:{queue}", f"f:{function}"]
+        claims = [f"k:{claim['i']}" for claim in facts.claims]
+        self._isolation_fields = [f"f:{function}", f"e:{facts.own['error'] or ''}", *claims]
+        self._paused = batch.call("hmget", keys.static("paused"), self._pause_fields)
+        self._isolated = batch.call("hmget", keys.static("isolated"), self._isolation_fields)
+        self._lease = batch.call("hget", keys.static("leases"), facts.token or "")
+        self._lease_end = batch.call("zscore", keys.static("lease_ends"), facts.token or "")
+        self._served = batch.call("hget", keys.static("served"), queue)
+        self._idle = batch.call("zcount", keys.of("idle", queue), facts.now - 5_000_000, "+inf")
+        self._position = batch.call("lpos", keys.of("rq_queue", queue), job, maxlen=LOOK_AHEAD)
+        self._length = batch.call("llen", keys.of("rq_queue", queue))
+        self._due = batch.call("zscore", keys.of("rq_scheduled", queue), job)
+        self._looked_at = batch.call("zscore", keys.of("parked", queue), job)
+        self._failed = batch.call("zscore", keys.of("rq_failed", queue), job)
+        self._place = batch.call("zrank", keys.of("line", parked), job)
+        self._pump = batch.call("zscore", keys.static("pump"), parked)
+        self._line = DetailReader(batch, parked, size=20) if parked and not parked.startswith("P:") else None
+        ids = list(dict.fromkeys(claim["i"] for claim in facts.claims))[:CONTROLS]
+        self._controls = InstanceReader(batch, ids) if ids else None
+        parents = _parents(facts)
+        self._parents = [(each, batch.call("hget", keys.of("rq_job", each), "status")) for each in parents]
+
+    def read(self) -> JobFacts:
+        """All facts, once the second batch has run."""
+        facts = self.facts
+        facts.pauses = _in_force(self._pause_fields, self._paused.get(), facts.now)
+        facts.isolations = _in_force(self._isolation_fields, self._isolated.get(), facts.now)
+        facts.lease = decoded(self._lease.get()) if facts.token else {}
+        facts.lease_end = _us(self._lease_end.get())
+        facts.served = _us(shown(self._served.get()) or None)
+        facts.idle, facts.length = self._idle.number(), self._length.number()
+        facts.position, facts.place = self._position.get(), self._place.get()
+        seconds = self._due.get()
+        facts.due = None if seconds is None else _us(seconds * 1_000_000)
+        facts.looked_at, facts.pump = _us(self._looked_at.get()), _us(self._pump.get())
+        facts.in_failed = self._failed.get() is not None
+        facts.line = self._line.read() if self._line else None
+        facts.controls = self._controls.read().rows if self._controls else ()
+        facts.parents = tuple((parent, shown(slot.get()) or "gone") for parent, slot in self._parents)
+        return facts
+
+
+def read(job_id: str) -> JobFacts | None:
+    """The facts from whichever server knows the job; None when none does. Two round trips, one where it is not."""
+    for server in servers():
+        first, second = Batch(server.connection), Batch(server.connection)
+        reader = FactReader(first, server, job_id)
+        first.run()
+        if reader.more(second).known:
+            second.run()
+            return reader.read()
     return None
 
 
-def _first(server: Server, job_id: str) -> JobFacts:
-    keys, batch = conf.keys, Batch(server.connection)
-    key = keys.of("rq_job", job_id)
-    time = batch.call("time")
-    plain = batch.call("hmget", key, PLAIN)
-    own = batch.call("hmget", key, [JOB_FIELDS[name] for name in OWN])
-    data = batch.call("hstrlen", key, "data")
-    info = batch.call("hget", keys.static("quarantine_info"), job_id)
-    token = batch.call("hget", keys.static("running"), job_id)
-    suspended = batch.call("exists", keys.static("rq_suspended"))
-    batch.run()
-    facts = JobFacts(
-        server=server,
-        job_id=job_id,
-        now=from_time(time.get((0, 0))),
-        plain=_named(PLAIN, plain.get()),
-        own=_named(OWN, own.get()),
-        data_bytes=data.number(),
-        info=decoded(info.get()),
-        token=shown(token.get()) or None,
-        suspended=bool(suspended.number()),
-    )
-    facts.claims = _claims(facts.own["claims"])
-    return facts
+def _parents(facts: JobFacts) -> list[str]:
+    """The jobs that it waits for."""
+    if facts.status != "deferred":
+        return []
+    try:
+        ids = json.loads(facts.plain["dependency_ids"] or "[]")
+    except ValueError:
+        return []
+    return [str(each) for each in ids][:PARENTS] if isinstance(ids, list) else []
 
 
 def _named(names: tuple[str, ...], values: list[bytes | None] | None) -> dict[str, str | None]:
@@ -125,42 +191,6 @@ def _claims(raw: str | None) -> list[dict[str, Any]]:
     if not isinstance(found, list):
         return []
     return [claim for claim in found if isinstance(claim, dict) and isinstance(claim.get("i"), str)]
-
-
-def _second(facts: JobFacts) -> None:
-    keys, batch = conf.keys, Batch(facts.server.connection)
-    job, queue, function = facts.job_id, facts.queue, facts.function
-    pause_fields = ["all", f"q:{queue}", f"f:{function}"]
-    isolation_fields = [
-        f"f:{function}",
-        f"e:{facts.own['error'] or ''}",
-        *(f"k:{claim['i']}" for claim in facts.claims),
-    ]
-    paused = batch.call("hmget", keys.static("paused"), pause_fields)
-    isolated = batch.call("hmget", keys.static("isolated"), isolation_fields)
-    lease = batch.call("hget", keys.static("leases"), facts.token or "")
-    lease_end = batch.call("zscore", keys.static("lease_ends"), facts.token or "")
-    served = batch.call("hget", keys.static("served"), queue)
-    idle = batch.call("zcount", keys.of("idle", queue), facts.now - 5_000_000, "+inf")
-    position = batch.call("lpos", keys.of("rq_queue", queue), job, maxlen=LOOK_AHEAD)
-    length = batch.call("llen", keys.of("rq_queue", queue))
-    due = batch.call("zscore", keys.of("rq_scheduled", queue), job)
-    looked_at = batch.call("zscore", keys.of("parked", queue), job)
-    failed = batch.call("zscore", keys.of("rq_failed", queue), job)
-    place = batch.call("zrank", keys.of("line", facts.own["parked"] or ""), job)
-    pump = batch.call("zscore", keys.static("pump"), facts.own["parked"] or "")
-    batch.run()
-    facts.pauses = _in_force(pause_fields, paused.get(), facts.now)
-    facts.isolations = _in_force(isolation_fields, isolated.get(), facts.now)
-    facts.lease = decoded(lease.get()) if facts.token else {}
-    facts.lease_end = _us(lease_end.get())
-    facts.served = _us(shown(served.get()) or None)
-    facts.idle, facts.length = idle.number(), length.number()
-    facts.position, facts.place = position.get(), place.get()
-    seconds = due.get()
-    facts.due = None if seconds is None else _us(seconds * 1_000_000)
-    facts.looked_at, facts.pump = _us(looked_at.get()), _us(pump.get())
-    facts.in_failed = failed.get() is not None
 
 
 def _in_force(fields: list[str], values: list[bytes | None] | None, now: int) -> dict[str, dict[str, Any]]:
@@ -181,33 +211,3 @@ def _us(value: Any) -> int | None:
     except (TypeError, ValueError):
         return None
     return int(number) if abs(number) < 1e18 else None
-
-
-def _third(facts: JobFacts) -> None:
-    """What depends on the state: the line that it waits in, or the jobs that it waits for."""
-    instance = facts.own["parked"]
-    if instance and not instance.startswith("P:"):
-        facts.line = detail(facts.server, instance, size=20)
-        facts.by_hand = by_hand(facts.server, [held.token for held in facts.line.holders if held.orphan])
-    if facts.status == "deferred":
-        try:
-            ids = json.loads(facts.plain["dependency_ids"] or "[]")
-        except ValueError:
-            ids = []
-        parents = [str(each) for each in ids][:PARENTS] if isinstance(ids, list) else []
-        batch = Batch(facts.server.connection)
-        slots = [batch.call("hget", conf.keys.of("rq_job", parent), "status") for parent in parents]
-        batch.run()
-        facts.parents = tuple(
-            (parent, shown(slot.get()) or "gone") for parent, slot in zip(parents, slots, strict=True)
-        )
-
-
-def by_hand(server: Server, tokens: Sequence[str]) -> frozenset[str]:
-    """Those tokens that are ids of jobs Redis knows: a job took the hold itself, under its own id."""
-    if not tokens:
-        return frozenset()
-    batch = Batch(server.connection)
-    slots = [batch.call("exists", conf.keys.of("rq_job", token)) for token in tokens]
-    batch.run()
-    return frozenset(token for token, slot in zip(tokens, slots, strict=True) if slot.number())

@@ -1,4 +1,4 @@
-"""Pages of locks, semaphores and rates, and of the holders and waiters of one. Two round trips each."""
+"""Pages of locks, semaphores and rates, and of the holders and waiters of one. One or two round trips each."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from queueops.conf import conf
-from queueops.rdb.keys import JOB_FIELDS, KIND_LETTERS, SEP
-from queueops.telemetry.batch import Batch, Slot, decoded, number, shown, text
-from queueops.telemetry.clock import age
-from queueops.telemetry.instances import SILENT, Declared, InstanceInfo, InstanceReader, LineReader, control_of
+from queueops.rdb.keys import KIND_LETTERS, SEP
+from queueops.telemetry.batch import Batch, decoded, number, shown
+from queueops.telemetry.clock import US, age
+from queueops.telemetry.instances import SILENT, Declared, InstanceInfo, InstanceReader, LineReader, control_of, unheard
 
 if TYPE_CHECKING:
     from queueops.rdb.client import Server
@@ -23,8 +23,6 @@ NAMES = 50_000
 """Names looked through for a search, newest changed first: some 10 ms of the server's time."""
 TEXTS = 1_000
 """Keys too long to be names that a search looks through."""
-SIGNS = 10_000
-"""Workers alive that are told from silent ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +66,8 @@ class HolderInfo:
     """Seconds for which its lease is renewed at a time."""
     silent: bool = False
     """Its worker has given no sign for too long."""
+    by_hand: bool = False
+    """A job took it itself, under its own id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,116 +151,85 @@ def page(
     )
 
 
+class DetailReader:
+    """One instance: its holders with the jobs behind them, the first ``size`` of its line, its newest events."""
+
+    def __init__(self, batch: Batch, instance: str, *, size: int = PAGE, history: int = 0) -> None:
+        self._instance = instance
+        self._info = InstanceReader(batch, [instance])
+        self._people = batch.script("show_lock", instance.encode("utf-8", "replace"), size, OFFERS, SILENT)
+        self._events = batch.call("xrevrange", conf.keys.of("history", instance), count=history) if history else None
+
+    def read(self) -> InstanceDetail:
+        live = self._info.read()
+        now, info = live.now, next(iter(live.rows), None) or unheard(self._instance, live)
+        holders, waiters, offers = self._people.get([[], [], []])
+        holder = _holding_job if self._instance.startswith("U:") else _holder
+        return InstanceDetail(
+            at=now,
+            info=info,
+            holders=tuple(holder(row, now, info.kind) for row in holders),
+            waiters=tuple(_waiter(place, row, now) for place, row in enumerate(waiters, 1)),
+            declared=live.declared(control_of(self._instance)),
+            offered=tuple(OfferInfo(shown(job), shown(origin) or None) for job, origin in offers),
+            history=tuple(self._events.get([])) if self._events else (),
+        )
+
+
 def detail(server: Server, instance: str, *, size: int = PAGE, history: int = 0) -> InstanceDetail:
-    """One instance: its holders with the jobs behind them, the first ``size`` of its line, its newest events.
-
-    Two round trips.
-    """
-    keys, control = conf.keys, control_of(instance)
-    first = Batch(server.connection)
-    reader = InstanceReader(first, [instance])
-    held = first.call("zrange", keys.of("holders", instance), 0, size - 1, withscores=True)
-    line = first.call("zrange", keys.of("line", instance), 0, size - 1, withscores=True)
-    offers = first.call("zrange", keys.of("offers", instance), 0, OFFERS - 1)
-    events = first.call("xrevrange", keys.of("history", instance), count=history) if history else None
-    first.run()
-    live = reader.read()
-    now, (info,) = live.now, live.rows
-    tokens, jobs = [text(raw) for raw, _ in held.get([])], [text(raw) for raw, _ in line.get([])]
-    second = Batch(server.connection)
-    alive = second.call("zrangebyscore", keys.static("workers"), now - SILENT, "+inf", start=0, num=SIGNS)
-    by_job = instance.startswith("U:")
-    owners = [(_owner_job if by_job else _owner)(second, keys, instance, token or "") for token in tokens]
-    queued = [_queued(second, keys, instance, job or "") for job in jobs]
-    offered = [(job := shown(raw), second.call("hget", keys.of("rq_job", job), "origin")) for raw in offers.get([])]
-    second.run()
-    signs = frozenset(map(shown, alive.get([])))
-    holders = tuple(
-        _holder(shown(raw), score, slots, now, info.kind, signs)
-        for (raw, score), slots in zip(held.get([]), owners, strict=True)
-    )
-    waiters = tuple(
-        _waiter(place, shown(raw), score, slots, now)
-        for place, ((raw, score), slots) in enumerate(zip(line.get([]), queued, strict=True), 1)
-    )
-    return InstanceDetail(
-        at=now,
-        info=info,
-        holders=holders,
-        waiters=waiters,
-        declared=live.declared(control),
-        offered=tuple(OfferInfo(job, text(origin.get())) for job, origin in offered),
-        history=tuple(events.get([])) if events else (),
-    )
+    """As :class:`DetailReader` says, in one round trip."""
+    batch = Batch(server.connection)
+    reader = DetailReader(batch, instance, size=size, history=history)
+    batch.run()
+    return reader.read()
 
 
-def _owner(batch: Batch, keys: Any, instance: str, token: str) -> tuple[Slot, Slot]:
-    return (
-        batch.call("hget", keys.static("leases"), token.partition("#")[0]),
-        batch.call("hget", keys.of("holder_weights", instance), token),
-    )
-
-
-def _owner_job(batch: Batch, keys: Any, instance: str, job: str) -> tuple[Slot, Slot]:
+def _holding_job(raw: Sequence[Any], now: int, _kind: str) -> HolderInfo:
     """The holder of a unique lock is a job."""
-    fields = ("status", "origin", JOB_FIELDS["func"], "worker_name")
-    return batch.call("hmget", keys.of("rq_job", job), fields), batch.call("hget", keys.of("rate", instance), "by_time")
-
-
-def _holding_job(job: str, score: float, slots: tuple[Slot, Slot], now: int, alive: frozenset[str]) -> HolderInfo:
-    status, origin, function, worker = map(text, slots[0].get([None] * 4))
+    token, score, _lease, _weight, _is_job, silent, status, origin, function, worker, by_time = raw
     return HolderInfo(
-        token=job,
+        token=shown(token),
         weight=1,
-        job=job,
-        function=function,
-        queue=origin,
-        worker=worker,
+        job=shown(token),
+        function=shown(function) or None,
+        queue=shown(origin) or None,
+        worker=shown(worker) or None,
         held=None,
-        left=max(0.0, (score - now) / 1_000_000) if isfinite(score) else None,
-        orphan=status is None and slots[1].get() is None,
-        silent=bool(worker) and worker not in alive,
+        left=max(0.0, (float(score) - now) / US) if isfinite(float(score)) else None,
+        orphan=not status and not by_time,
+        silent=bool(silent),
     )
 
 
-def _queued(batch: Batch, keys: Any, instance: str, job: str) -> tuple[Slot, Slot, Slot]:
-    return (
-        batch.call("hmget", keys.of("rq_job", job), ("origin", JOB_FIELDS["func"])),
-        batch.call("zscore", keys.of("offers", instance), job),
-        batch.call("hget", keys.of("offer_weights", instance), job),
-    )
-
-
-def _holder(
-    token: str, score: float, slots: tuple[Slot, Slot], now: int, kind: str, alive: frozenset[str]
-) -> HolderInfo:
-    if kind == "unique":
-        return _holding_job(token, score, slots, now, alive)
-    lease = decoded(slots[0].get())
-    started = lease.get("started") if lease else (score if kind == "rate" else None)
+def _holder(raw: Sequence[Any], now: int, kind: str) -> HolderInfo:
+    token, score, raw_lease, weight, is_job, silent = raw
+    lease = decoded(raw_lease)
+    started = lease.get("started") if lease else (float(score) if kind == "rate" else None)
+    orphan = kind != "rate" and not lease
     return HolderInfo(
-        token=token,
-        weight=number(slots[1].get()) or 1,
+        token=shown(token),
+        weight=number(weight) or 1,
         job=lease.get("job"),
         function=lease.get("function"),
         queue=lease.get("queue"),
         worker=lease.get("worker"),
         held=age(started, now) if isinstance(started, (int, float)) else None,
-        left=None if kind == "rate" else max(0.0, (score - now) / 1_000_000),
-        orphan=kind != "rate" and not lease,
-        span=(number(lease.get("span")) or 0) / 1e6,
-        silent=bool(lease.get("worker")) and lease["worker"] not in alive,
+        left=None if kind == "rate" else max(0.0, (float(score) - now) / US),
+        orphan=orphan,
+        span=(number(lease.get("span")) or 0) / US,
+        silent=bool(silent),
+        by_hand=orphan and bool(is_job),
     )
 
 
-def _waiter(place: int, job: str, since: float, slots: tuple[Slot, Slot, Slot], now: int) -> WaiterInfo:
-    origin, function = slots[0].get([None, None])
+def _waiter(place: int, raw: Sequence[Any], now: int) -> WaiterInfo:
+    job, since, origin, function, offered, weight = raw
     return WaiterInfo(
         place=place,
-        job=job,
-        function=text(function),
-        queue=text(origin),
-        wait=age(since, now),
-        offered=slots[1].get() is not None,
-        weight=number(slots[2].get()) or 1,
+        job=shown(job),
+        function=shown(function) or None,
+        queue=shown(origin) or None,
+        wait=age(float(since), now),
+        offered=bool(offered),
+        weight=number(weight) or 1,
     )

@@ -132,6 +132,11 @@ def _options(**given: Any) -> bytes:
     return json.dumps(options, ensure_ascii=False).encode("utf-8", "replace")
 
 
+def unheard(instance: str, live: Live) -> InstanceInfo:
+    """One of which Redis said nothing."""
+    return _row([instance, 0, b"", 0, b"", 0, *[b""] * 7, 0], live)
+
+
 def _row(raw: Sequence[Any], live: Live) -> InstanceInfo:
     i, text = shown(raw[0]), shown(raw[2])
     waiters, held, weights, offers, offer_weights, oldest, end, *rate = (raw[1], *raw[3:13])

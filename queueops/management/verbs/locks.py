@@ -6,7 +6,6 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
 from typing import Any
 
-from queueops.diagnosis.job_facts import by_hand
 from queueops.diagnosis.wording import span
 from queueops.management.base import BaseVerb, one_line, positive
 from queueops.rdb.client import Server, servers
@@ -42,9 +41,6 @@ class Verb(BaseVerb):
             row["capacity"] = info.capacity
             row["server"], row["line"] = server.alias, [waiter.job for waiter in held.waiters]
             row["held_by"] = [asdict(holder) for holder in held.holders] if info.kind != "rate" else []
-            theirs = by_hand(server, [holder["token"] for holder in row["held_by"] if holder["orphan"]])
-            for holder in row["held_by"]:
-                holder["by_hand"] = holder["token"] in theirs
             rows.append(row)
         left = len(infos) - len(rows)
         if cut and not options.search:
