@@ -19,6 +19,10 @@ local since = tonumber(redis.call('HGET', key, F.since)) or NOW
 local fields = {job = id, f = func, q = queue, w = record.worker, t = string.sub(token, 1, 8)}
 log('job.adopted', fields)
 
+local function made(other)
+  local at = redis.call('HMGET', K.rq_job .. other, F.since, 'created_at')
+  return num(at[1]) or iso_us(at[2]) or 0
+end
 local function undo()
   end_lease(token, record)
   redis.call('HINCRBY', key, F.attempts, -1)
@@ -43,7 +47,13 @@ local function decide()
     if not spec or holder == id then break end
     if (spec.c == 'replace' or spec.c == 'coalesce') and (waits or spec.l ~= 'ttl') then
       local waiting = waits and holder or follower(spec.i)
-      if waiting then supersede(waiting, 'replaced by ' .. id) end
+      -- what is newer stays: this one came by a way that nobody watches, perhaps long before it
+      if waiting and made(waiting) > since then
+        undo()
+        supersede(id, waiting)
+        return {'SKIPPED'}
+      end
+      if waiting then supersede(waiting, id) end
       if not waits then
         undo()
         park(id, queue, func, {i = spec.i, t = spec.t, mw = 0}, since, nil, 'unique: waits for ' .. holder)

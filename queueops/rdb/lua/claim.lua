@@ -146,6 +146,12 @@ local function consider(queue, id)
       end
       return 'next'
     end
+    for _, missing in ipairs(needed) do
+      -- one that was put off or parked for it never had it
+      if not got[9] and not redis.call('ZSCORE', K.holders .. missing.i, id) and num(redis.call('HGET', key, F.reschedules), 0) == 0 then
+        log('unique.missing', {c = missing.i, job = id, why = 'expired or taken before its job started'})
+      end
+    end
     take_uniques(needed, id, NOW)
   end
   local verdict, claim, due = refusal(id, since, claims)

@@ -77,7 +77,11 @@ local function accept()
     return {'OK', 0}
   end
   redis.call('HSET', key, F.since, int(NOW))
-  if mode == 'sync' then return {'OK', 0} end
+  if mode == 'sync' then
+    -- on no list, and not running before its caller has taken it
+    if specs ~= '' then redis.call('HSET', key, F.reserved, int(NOW)) end
+    return {'OK', 0}
+  end
   redis.call('ZADD', K.waiting .. queue, int(NOW), id)
   local length = redis.call(front == '1' and 'LPUSH' or 'RPUSH', K.rq_queue .. queue, id)
   ring(queue)
@@ -115,26 +119,57 @@ end
 -- the job waits in the line of the lock; a scheduled one comes to it when it is due
 local function wait_for(spec, holder)
   save()
+  redis.call('HSET', K.rate .. spec.i, 'next', id)
   if mode == 'schedule' or mode == 'reserve' then return accept() end
   count(queue, func, 'accepted')
   park(id, queue, func, {i = spec.i, t = spec.t, mw = 0}, NOW, nil, 'unique: waits for ' .. holder)
   return {'WAITS', holder}
 end
-local KEPT = {data = 1, description = 1, meta = 1, timeout = 1, result_ttl = 1, failure_ttl = 1,
-  [F.claims] = 1, [F.func] = 1, [F.policy] = 1, [F.tags] = 1}
+-- The waiting job becomes the newer one in all but its id, its place and its dependencies.
+local STAYS = {status = 1, origin = 1, created_at = 1, enqueued_at = 1, started_at = 1, ended_at = 1, last_heartbeat = 1,
+  worker_name = 1, dependency_id = 1, dependency_ids = 1, group_id = 1}
+local COMES = {[F.claims] = 1, [F.func] = 1, [F.policy] = 1, [F.tags] = 1, [F.uniques] = 1}
+local function comes(name) return COMES[name] or not (STAYS[name] or string.sub(name, 1, 3) == 'qo_') end
 local function coalesce(target)
-  local before = redis.call('HMGET', K.rq_job .. target, F.claims, F.parked, 'origin', F.func)
+  local target_key = K.rq_job .. target
+  local before = redis.call('HMGET', target_key, F.claims, F.parked, 'origin', F.func, F.uniques)
+  local place, older = before[3] or queue, before[4] or func
+  for _, name in ipairs(redis.call('HKEYS', target_key)) do
+    if comes(name) and not given(name) then redis.call('HDEL', target_key, name) end
+  end
   for i = FIRST, #ARGV, 2 do
-    if KEPT[ARGV[i]] then redis.call('HSET', K.rq_job .. target, ARGV[i], ARGV[i + 1]) end
+    if comes(ARGV[i]) then redis.call('HSET', target_key, ARGV[i], ARGV[i + 1]) end
+  end
+  redis.call('HDEL', target_key, F.attempts, F.failures, F.crashes, F.crash_at, F.error, F.error_line, F.reschedules)
+  if tonumber(ttl) > 0 then
+    redis.call('EXPIRE', target_key, ttl)
+    redis.call('ZADD', K.expiring, int(NOW + tonumber(ttl) * 1000000), target)
+  else
+    redis.call('PERSIST', target_key)
+    redis.call('ZREM', K.expiring, target)
+  end
+  -- its locks are those of the newer arguments
+  local asked = {}
+  for _, spec in ipairs(specs) do asked[spec.i] = true end
+  for _, spec in ipairs(uniques(before[5])) do
+    if not asked[spec.i] then unique_free(spec.i, target) end
+  end
+  for _, spec in ipairs(specs) do
+    local other, waits = unique_holder(spec.i)
+    if other and other ~= target and waits and (spec.c == 'coalesce' or spec.c == 'replace') then
+      supersede(other, target)
+      other = nil
+    end
+    if not other then unique_take(spec, target, due_of(target)) end
   end
   -- it stood in the line of a control that the newer arguments do not ask for
   local parked = before[2]
-  if parked and string.sub(parked, 1, 2) ~= 'U:' and before[1] ~= given(F.claims) then
-    woken(target, before[3] or queue, before[4] or func, parked)
+  if parked and parked ~= '' and string.sub(parked, 1, 2) ~= 'U:' and before[1] ~= given(F.claims) then
+    woken(target, place, func, parked)
   end
-  count(queue, func, 'accepted')
-  count(queue, func, 'superseded')
-  log('job.superseded', {job = target, f = func, q = queue, why = 'newer arguments'})
+  count(place, func, 'accepted')
+  count(place, older, 'superseded')
+  log('job.superseded', {job = target, f = older, q = place, why = 'newer arguments'})
   note_fresh(specs, 'accepted')
   return {'COALESCED', target}
 end
@@ -152,16 +187,20 @@ local function uniquely()
       return duplicate(spec, holder) -- the work was done already: nothing is left to replace
     elseif c == 'replace' then
       local waiting = waits and holder or follower(spec.i)
-      if waiting then supersede(waiting, 'replaced by ' .. id) end
+      if waiting then supersede(waiting, id) end
       if not waits then
         note_fresh(specs, 'accepted')
         return wait_for(spec, holder)
       end
     elseif c == 'coalesce' then
       local waiting = waits and holder or follower(spec.i)
-      if waiting then return coalesce(waiting) end
-      note_fresh(specs, 'accepted')
-      return wait_for(spec, holder)
+      -- one with dependencies of its own cannot become part of a job that may have others
+      if waiting and mode ~= 'reserve' then return coalesce(waiting) end
+      if waiting then supersede(waiting, id) end
+      if not waits then
+        note_fresh(specs, 'accepted')
+        return wait_for(spec, holder)
+      end
     elseif c == 'reschedule' then
       save()
       if mode == 'schedule' or mode == 'reserve' then return accept() end

@@ -6,6 +6,7 @@
 -- Answer: {"done" | "skipped" | "gone", why or new id, queue}. Events: job.replayed
 --- include door
 --- include withdraw
+--- include heirs
 local id, new, by, why, iso = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local old_key, new_key = K.rq_job .. id, K.rq_job .. new
 local DAY = 86400
@@ -37,9 +38,8 @@ if not map.data then
 elseif not redis.call('ZSCORE', K.quarantined .. queue, id) then
   return {'skipped', 'not quarantined: it is ' .. tostring(map.status or 'without status'), queue}
 end
-local dependents = K.rq_job .. id .. ':dependents'
-local waiting = redis.call('SCARD', dependents)
-if waiting > 5000 then return {'skipped', waiting .. ' jobs depend on it, more than one step may move', queue} end
+local waiting = redis.call('SCARD', K.rq_job .. id .. ':dependents')
+if waiting > MOST_HEIRS then return {'skipped', waiting .. ' jobs depend on it, more than one step may move', queue} end
 if redis.call('EXISTS', new_key) == 1 then return {'skipped', 'the new id is already taken', queue} end
 local specs = uniques(map[F.uniques])
 for _, spec in ipairs(specs) do
@@ -75,18 +75,7 @@ if ttl and ttl > 0 then
   redis.call('ZADD', K.expiring, int(NOW + ttl * 1000000), new)
 end
 -- who waits for the original waits for its replay
-if waiting > 0 then
-  for _, child in ipairs(redis.call('SRANDMEMBER', dependents, waiting)) do
-    local parents = K.rq_job .. ':' .. child .. ':dependencies'
-    if redis.call('SREM', parents, id) == 1 then redis.call('SADD', parents, new) end
-    local ids = decoded(redis.call('HGET', K.rq_job .. child, 'dependency_ids'))
-    if ids then
-      for i, parent in ipairs(ids) do if parent == id then ids[i] = new end end
-      redis.call('HSET', K.rq_job .. child, 'dependency_ids', cjson.encode(ids), 'dependency_id', ids[1])
-    end
-  end
-  redis.call('RENAME', dependents, K.rq_job .. new .. ':dependents')
-end
+inherit(id, new)
 
 redis.call('ZREM', K.quarantined .. queue, id)
 redis.call('ZREM', K.rq_failed .. queue, id)

@@ -47,7 +47,7 @@ if problem then log('job.settle_problem', {job = id, f = func, q = queue, why = 
 local fields = {job = id, f = func, q = queue, w = record.worker, t = string.sub(token, 1, 8),
   why = options.reason or options.error}
 local function forget_error()
-  redis.call('HDEL', key, F.attempts, F.failures, F.crashes, F.crash_at, F.error, F.error_line, F.parkings, F.parked)
+  redis.call('HDEL', key, F.attempts, F.failures, F.crashes, F.crash_at, F.error, F.error_line, F.parkings, F.parked, F.reschedules)
 end
 -- told(recorded): what a repetition of this call is answered; of a plain success RQ's own record tells
 local function told(recorded)
@@ -85,7 +85,7 @@ local function finish()
       forget_error()
       waits_again()
       note_fresh(specs, 'accepted')
-      unique_again(specs, id)
+      unique_again(specs, id, true)
     else
       unique_end(specs, id, true)
     end

@@ -20,13 +20,18 @@ end
 if redis.call('HEXISTS', K.running, id) == 1 then return {'REFUSED', 'running'} end
 if isolation_of(func, '', claims) then return refused('isolated') end
 if paused_function(func) or paused_queue(queue) then return refused('paused') end
+local specs = uniques(got[3])
+local spec, holder = unique_conflict(specs, id)
+if spec and holder ~= id then return refused('unique: held by ' .. holder) end
+take_uniques(specs, id, NOW)
+redis.call('HDEL', key, F.reserved)
 for _ = 1, 10 do
   local verdict, claim = refusal(id, since, claims)
   if verdict == 'no' then
     return refused(nil, claim.i)
   elseif verdict == 'ok' then
     start({id = id, queue = queue, func = func, token = token, worker = '', claims = claims, span = tonumber(ARGV[5]),
-      simple = 1, iso = ARGV[6], seconds = ARGV[7], since = since, uniques = got[3] and uniques(got[3])})
+      simple = 1, iso = ARGV[6], seconds = ARGV[7], since = since, uniques = got[3] and specs})
     return {'TAKEN'}
   end
 end

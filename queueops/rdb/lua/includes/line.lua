@@ -231,6 +231,8 @@ local function tidy(instance)
     end
   end
   if string.sub(instance, 1, 2) == 'B:' then
+    local ends = num(redis.call('HGET', K.rate .. instance, 'until'), 0)
+    if ends > NOW then return pump_at(instance, ends) end
     redis.call('HDEL', K.rate .. instance, 'until')
     wake(instance)
     if redis.call('EXISTS', K.line .. instance) == 1 then pump_at(instance, NOW) else forget_if_empty(instance) end

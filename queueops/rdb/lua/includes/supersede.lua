@@ -1,5 +1,6 @@
--- The newer of two equal jobs takes the place of one that waits. Needs withdraw.
-local function supersede(id, why)
+-- The newer of two equal jobs takes the place of one that waits, also for those that depend on it. Needs withdraw.
+--- include heirs
+local function supersede(id, heir)
   local got = redis.call('HMGET', K.rq_job .. id, 'origin', F.func, F.parked, F.claims, 'dependency_ids', F.uniques)
   local queue, func = got[1] or '', got[2] or ''
   withdraw(id, queue, got[3], got[4], got[5])
@@ -7,14 +8,18 @@ local function supersede(id, why)
   redis.call('EXPIRE', K.rq_job .. id, 500)
   -- without waking anybody: the one that replaces it takes its place
   for _, spec in ipairs(uniques(got[6])) do
-    if redis.call('ZREM', K.holders .. spec.i, id) == 1 then redis.call('DEL', K.rate .. spec.i) end
+    if redis.call('ZREM', K.holders .. spec.i, id) == 1 then redis.call('HDEL', K.rate .. spec.i, 'by_time', 'ran') end
+    if redis.call('HGET', K.rate .. spec.i, 'next') == id then redis.call('HDEL', K.rate .. spec.i, 'next') end
   end
   count(queue, func, 'superseded')
-  log('job.superseded', {job = id, f = func, q = queue, why = why})
+  log('job.superseded', {job = id, f = func, q = queue, why = 'replaced by ' .. heir})
+  inherit(id, heir)
 end
 
 -- follower(instance) -> the job that waits for the running one, if there is one
 local function follower(instance)
+  local follows = redis.call('HGET', K.rate .. instance, 'next')
+  if follows and job_waits(follows) then return follows end
   local id = redis.call('ZRANGE', K.line .. instance, 0, 0)[1]
   if id and redis.call('HGET', K.rq_job .. id, F.parked) == instance then return id end
   return nil

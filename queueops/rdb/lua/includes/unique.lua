@@ -1,6 +1,7 @@
 -- Uniqueness. h:<unique instance> holds the id of the one job that counts, scored by the end of its ttl (µs, 'inf': as
--- long as the job is open). r:<unique instance>.by_time names the holder whose lock only its ttl ends. Jobs that wait
--- for the lock stand in its line. On the job: a list of {i instance, t text, l freed at 'start' | 'end' | 'ttl', e ttl µs,
+-- long as the job is open). r:<unique instance>: by_time names the holder whose lock only its ttl ends, ran that it has
+-- started; next the one job that is to follow a running holder, though it is not in the line (scheduled, deferred). Jobs
+-- that wait for the lock stand in its line. On the job: a list of {i instance, t text, l freed at 'start' | 'end' | 'ttl', e ttl µs,
 -- c on conflict, d delay µs}.
 local OPEN = {queued = 1, scheduled = 1, started = 1, deferred = 1, rate_limited = 1, ready_to_enqueue = 1}
 local MOST_RESCHEDULES = 10
@@ -15,44 +16,79 @@ local function uniques(raw)
   return found
 end
 
--- job_waits(id) -> does it wait? is it open? A job whose list is empty, or that was reserved for and never saved, vanished.
+-- listed(id, list): of a long list it is taken for granted
+local function listed(id, list)
+  if redis.call('LLEN', list) > 10000 then return true end
+  return redis.call('LPOS', list, id) or redis.call('LPOS', list .. ':intermediate', id)
+end
+
+-- job_waits(id) -> does it wait? is it open? A job that is not on its list, or that was reserved for and never saved,
+-- vanished. One that is about to run in its caller, or to be saved by RQ, has a minute for it.
 local function job_waits(id)
   local got = redis.call('HMGET', K.rq_job .. id, 'status', 'origin', F.parked, F.reserved)
   local status, queue = got[1], got[2] or ''
   if redis.call('HEXISTS', K.running, id) == 1 or status == 'started' then return false, true end
   if not OPEN[status or ''] then return false, false end
-  local list = K.rq_queue .. queue
-  if status == 'queued' and not got[3] and redis.call('EXISTS', list, list .. ':intermediate') == 0 then return false, false end
-  if status == 'deferred' and got[4] and NOW - num(got[4], 0) > 60000000 and not redis.call('ZSCORE', K.rq_deferred .. queue, id) then
+  local about_to = got[4] and NOW - num(got[4], 0) <= 60000000
+  if status == 'queued' and not got[3] and not about_to and not listed(id, K.rq_queue .. queue) then return false, false end
+  if status == 'deferred' and got[4] and not about_to and not redis.call('ZSCORE', K.rq_deferred .. queue, id) then
     return false, false
   end
   return true, true
 end
 
+local unique_take
+-- due_of(id): when it may run (µs)
+local function due_of(id)
+  local got = redis.call('HMGET', K.rq_job .. id, 'origin', F.parked)
+  local at = not got[2] and redis.call('ZSCORE', K.rq_scheduled .. (got[1] or ''), id)
+  return at and math.max(tonumber(at) * 1000000, NOW) or NOW
+end
+
+-- pass_on(instance, id): the lock is free of that job: the one that was to follow has it; those in the line are woken
+local function pass_on(instance, id)
+  local follows = redis.call('HGET', K.rate .. instance, 'next')
+  redis.call('DEL', K.rate .. instance)
+  if not follows or follows == id or not job_waits(follows) then return end
+  local got = redis.call('HMGET', K.rq_job .. follows, F.uniques, F.parked)
+  if got[2] == instance then return end
+  for _, spec in ipairs(uniques(got[1])) do
+    if spec.i == instance then unique_take(spec, follows, due_of(follows)) end
+  end
+end
+
 -- unique_holder(instance) -> the job that counts, does it wait, is only time going to end it; nil when there is none
 local function unique_holder(instance)
-  local head = redis.call('ZRANGE', K.holders .. instance, 0, 0, 'WITHSCORES')
-  local id = head[1]
-  if not id then return nil end
-  local ends = head[2] == 'inf' and math.huge or tonumber(head[2])
-  local by_time = redis.call('HGET', K.rate .. instance, 'by_time') == id
-  local waits, open = job_waits(id)
-  -- while its job waits no lock ends
-  if waits or (ends > NOW and (by_time or open)) then return id, waits, by_time end
-  redis.call('ZREM', K.holders .. instance, id)
-  redis.call('DEL', K.rate .. instance)
-  log(ends <= NOW and 'unique.expired' or 'unique.taken_over', {c = instance, job = id,
-    why = ends > NOW and 'its job vanished without a recorded end' or nil})
+  for _ = 1, 2 do
+    local head = redis.call('ZRANGE', K.holders .. instance, 0, 0, 'WITHSCORES')
+    local id = head[1]
+    if not id then return nil end
+    local ends = head[2] == 'inf' and math.huge or tonumber(head[2])
+    local got = redis.call('HMGET', K.rate .. instance, 'by_time', 'ran')
+    local by_time = got[1] == id
+    local waits, open = job_waits(id)
+    -- while its job waits no lock ends; one that only time ends lasts through the run, and after it if there was one
+    if waits or (by_time and open) or (ends > NOW and (open or (by_time and got[2] == id))) then return id, waits, by_time end
+    redis.call('ZREM', K.holders .. instance, id)
+    log(ends <= NOW and 'unique.expired' or 'unique.taken_over', {c = instance, job = id,
+      why = ends > NOW and 'its job vanished without a recorded end' or nil})
+    pass_on(instance, id)
+  end
   return nil
 end
 
 -- unique_take(spec, id, due): due (µs) is when the job may run
-local function unique_take(spec, id, due)
+unique_take = function(spec, id, due)
   local ends = spec.e > 0 and math.max(due, NOW) + spec.e
   redis.call('ZADD', K.holders .. spec.i, ends and int(ends) or '+inf', id)
   redis.call('ZADD', K.instances, int(NOW), spec.i)
   if string.find(spec.i, SEP .. '#', 1, true) and spec.t then redis.call('HSET', K.key_text, spec.i, spec.t) end
-  if spec.l == 'ttl' then redis.call('HSET', K.rate .. spec.i, 'by_time', id) end
+  if spec.l == 'ttl' then
+    redis.call('HSET', K.rate .. spec.i, 'by_time', id)
+    redis.call('HDEL', K.rate .. spec.i, 'ran')
+    redis.call('PERSIST', K.rate .. spec.i)
+    redis.call('PERSIST', K.holders .. spec.i)
+  end
   if ends then pump_at(spec.i, ends) end
   log('unique.acquired', {c = spec.i, job = id})
 end
@@ -69,10 +105,10 @@ local function unique_conflict(specs, id)
   return nil
 end
 
--- take_uniques(specs, id, due): those that it does not hold yet
-local function take_uniques(specs, id, due)
+-- take_uniques(specs, id, due[, anew]): those that it does not hold yet; anew: a ttl begins anew, too
+local function take_uniques(specs, id, due, anew)
   for _, spec in ipairs(specs) do
-    if not redis.call('ZSCORE', K.holders .. spec.i, id) then unique_take(spec, id, due) end
+    if (anew and spec.l == 'ttl') or not redis.call('ZSCORE', K.holders .. spec.i, id) then unique_take(spec, id, due) end
   end
 end
 
@@ -105,7 +141,7 @@ end
 
 local function unique_free(instance, id, event)
   if redis.call('ZREM', K.holders .. instance, id) == 0 then return false end
-  redis.call('DEL', K.rate .. instance)
+  pass_on(instance, id)
   log(event or 'unique.released', {c = instance, job = id})
   if redis.call('EXISTS', K.line .. instance) == 1 then wake_unique(instance) else forget_if_empty(instance) end
   return true
@@ -116,8 +152,9 @@ local function unique_end(specs, id, told)
   for _, spec in ipairs(specs) do
     if spec.l == 'ttl' then
       local ends = tonumber(redis.call('ZSCORE', K.holders .. spec.i, id))
-      if ends and ends <= NOW then
-        unique_free(spec.i, id, 'unique.expired')
+      local ran = redis.call('HGET', K.rate .. spec.i, 'ran') == id
+      if ends and (ends <= NOW or not ran) then
+        unique_free(spec.i, id, ran and 'unique.expired' or nil)
       elseif ends then
         redis.call('PEXPIRE', K.holders .. spec.i, math.ceil((ends - NOW) / 1000) + 60000)
         redis.call('PEXPIRE', K.rate .. spec.i, math.ceil((ends - NOW) / 1000) + 60000)
@@ -141,13 +178,23 @@ end
 
 -- unique_start(specs, id): the body starts
 local function unique_start(specs, id)
-  for _, spec in ipairs(specs) do if spec.l == 'start' then unique_free(spec.i, id) end end
+  for _, spec in ipairs(specs) do
+    if spec.l == 'start' then
+      unique_free(spec.i, id)
+    elseif spec.l == 'ttl' and redis.call('HGET', K.rate .. spec.i, 'by_time') == id then
+      redis.call('HSET', K.rate .. spec.i, 'ran', id)
+    end
+  end
 end
 
--- unique_again(specs, id): the job waits again; a lock that was freed at its start is taken again if nobody has it
-local function unique_again(specs, id)
+-- unique_again(specs, id[, anew]): the job waits again; a lock that was freed at its start is taken again if nobody has
+-- it; anew: it is a new job but for its id, and the ttl of a lock begins anew, too
+local function unique_again(specs, id, anew)
   for _, spec in ipairs(specs) do
-    if spec.l == 'start' and not unique_holder(spec.i) then unique_take(spec, id, NOW) end
+    if spec.l == 'start' or (anew and spec.l == 'ttl') then
+      local holder = unique_holder(spec.i)
+      if not holder or (anew and holder == id) then unique_take(spec, id, due_of(id)) end
+    end
   end
 end
 
