@@ -11,7 +11,7 @@ from queueops import operations
 from queueops.diagnosis import doors, explain
 from queueops.diagnosis.doors import Doors
 from queueops.diagnosis.explain import Explanation
-from queueops.diagnosis.job_facts import read
+from queueops.diagnosis.job_facts import JobFacts
 
 logger = logging.getLogger("queueops.dashboard")
 
@@ -25,10 +25,9 @@ class Why:
     sentence: str
 
 
-def why(job_id: str) -> Why | None:
-    """The explanation of a job; None when it cannot be made now."""
+def why(job_id: str, facts: JobFacts | None) -> Why | None:
+    """The explanation of a job from what is known of it (None: nothing); None when it cannot be made now."""
     try:
-        facts = read(job_id)
         told = explain.told(job_id, facts)
         found = doors.doors(facts) if facts is not None else None
     except (RedisError, operations.OperationError):

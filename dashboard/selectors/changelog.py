@@ -9,9 +9,10 @@ from typing import Any
 
 from dashboard.selectors import store
 from dashboard.selectors.locks import server_named
-from dashboard.selectors.log_entries import Entry, entry
+from dashboard.selectors.log_entries import Entry, entries, entry
 from dashboard.selectors.log_filter import Filter
 from queueops.rdb.client import servers
+from queueops.telemetry.batch import Batch
 
 PAGE = 100
 LOOKS = (1_000, 9_000)
@@ -20,6 +21,9 @@ CHUNK = 5_000
 """Entries that an export reads at a time."""
 EXPORTED = 1_000_000
 """Entries that an export looks at: as many as a changelog may keep."""
+
+SKEW = 3_600_000
+"""ms that a clock may differ from the store's."""
 
 _ID = re.compile(r"\d{1,15}-\d{1,19}")
 
@@ -88,6 +92,16 @@ def stream(wanted: Filter, *, alias: str = "") -> Iterator[Entry]:
         end = f"({store.text(raw[-1][0])}"
 
 
-def of_job(alias: str, job: str, size: int = 50) -> tuple[Entry, ...]:
-    """The newest entries about one job, oldest first."""
-    return tuple(reversed(page(Filter(job=job), alias=alias, size=size).entries))
+class JobLog:
+    """What the changelog says of one job, in a batch with other reads."""
+
+    def __init__(self, batch: Batch, id_: str, created: int) -> None:
+        """``created``: when the job was made, by its maker's clock (µs); 0 when unknown."""
+        self._wanted = id_.encode("utf-8", "replace")
+        start = max(0, created // 1000 - SKEW) if created else "-"
+        self._slot = batch.call("xrevrange", store.keys().static("log"), "+", start, count=sum(LOOKS))
+
+    def entries(self, size: int = 50) -> tuple[Entry, ...]:
+        """The newest, oldest first."""
+        found = [each for each in self._slot.get([]) if each[1].get(b"job") == self._wanted][:size]
+        return entries(reversed(found))

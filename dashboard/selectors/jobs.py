@@ -11,9 +11,8 @@ from typing import Any
 from dashboard.selectors import store
 from dashboard.selectors.attempts import LONGEST, MOST, Result, results
 from dashboard.selectors.job_lists import job_state
-from queueops.rdb.client import Server, servers
+from queueops.rdb.client import Server
 from queueops.rdb.keys import JOB_FIELDS as F
-from queueops.rdb.scripts import run
 from queueops.telemetry.batch import Batch, decoded, number, shown
 from queueops.telemetry.clock import from_iso, from_time
 from queueops.telemetry.job_pages import tags
@@ -104,94 +103,93 @@ _OTHER = (
 _PLAIN = ("status", "origin", "worker_name", *_OTHER, *_TIMES, *(v for k, v in F.items() if k != "claims"))
 
 
-def _find(job: str) -> tuple[Server, list[Any]] | None:
-    """The server that has the job; the others are asked too when one is down."""
-    keys, down = store.keys(), None
-    for server in servers():
-        key = keys.of("rq_job", job)
+class JobReader:
+    """One job on one server, in two batches: its plain fields and the sizes of the others, then those worth showing."""
 
-        def fill(pipe: Any, key: str = key) -> None:
-            pipe.time().hmget(key, _PLAIN).exists(key).hstrlen(key, F["claims"])
-            for name in _BIG:
-                pipe.hstrlen(key, name)
-            pipe.hget(keys.static("running"), job)
-            pipe.scard(f"{key}:dependents").srandmember(f"{key}:dependents", DEPENDENTS)
+    def __init__(self, batch: Batch, server: Server, id_: str) -> None:
+        keys, key = store.keys(), store.keys().of("rq_job", id_)
+        self._server, self._id, self._key = server.alias, id_, key
+        self._time = batch.call("time")
+        self._plain = batch.call("hmget", key, _PLAIN)
+        self._exists = batch.call("exists", key)
+        self._sizes = {name: batch.call("hstrlen", key, name) for name in (F["claims"], *_BIG)}
+        self._token = batch.call("hget", keys.static("running"), id_)
+        self._count = batch.call("scard", f"{key}:dependents")
+        self._some = batch.call("srandmember", f"{key}:dependents", DEPENDENTS)
+        self._results = batch.script("job_results", id_, MOST, LONGEST)
 
-        try:
-            answers = store.ask(server, fill)
-        except store.StoreDown as error:
-            down = error
-            continue
-        if answers[2]:
-            return server, answers
-    if down is not None:
-        raise down
-    return None
+    @property
+    def found(self) -> bool:
+        """Once the first batch has run: the server has the job."""
+        return bool(self._exists.number())
 
+    @property
+    def created(self) -> int:
+        """When, by the clock of whoever made it (µs); 0 when unknown."""
+        return from_iso(self._raw()["created_at"]) or 0
 
-def job(id_: str, *, full: bool = False) -> Job | None:
-    """One job, or None when no server has it. Three round trips on its server."""
-    got = _find(id_)
-    if got is None:
-        return None
-    server, answers = got
-    keys, key = store.keys(), store.keys().of("rq_job", id_)
-    plain = answers[1] if isinstance(answers[1], list) else [None] * len(_PLAIN)
-    raw = dict(zip(_PLAIN, plain, strict=True))
-    sizes = dict(zip((F["claims"], *_BIG), (store.number(a) for a in answers[3 : 4 + len(_BIG)]), strict=True))
-    token = shown(answers[4 + len(_BIG)])
-    batch = Batch(server.connection)
-    wanted = [name for name in ("description", "exc_info", F["claims"]) if 0 < sizes[name] <= READ]
-    fetched = {name: batch.call("hget", key, name) for name in wanted}
-    lease = batch.call("hget", keys.static("leases"), token) if token else None
-    end = batch.call("zscore", keys.static("lease_ends"), token) if token else None
-    with store.guard(server):
-        batch.run()
-        kept = results(run(server.connection, "job_results", id_, MOST, LONGEST), _inflated)
-    values = {name: slot.get(b"") for name, slot in fetched.items()}
-    error = _inflated(values.get("exc_info", b"")) or next((result.error for result in kept if result.error), "")
-    dependents = answers[6 + len(_BIG)] if isinstance(answers[6 + len(_BIG)], list) else []
-    times = {name: at for name in _TIMES if (at := from_iso(raw[name]))}
-    hidden = {*_TIMES, "status", "origin", "worker_name", "retries_left", "repeats_left", "dependency_ids", *F.values()}
-    return Job(
-        server=server.alias,
-        id=id_,
-        state=job_state(shown(raw["status"]), raw[F["parked"]] is not None, raw[F["quarantined"]] is not None),
-        status=shown(raw["status"]),
-        function=shown(raw[F["func"]]),
-        queue=shown(raw["origin"]),
-        description=_field("description", shown(values.get("description")), sizes["description"], full),
-        error=_field("exc_info", error, len(error), full),
-        fields=tuple(
-            _field(name, shown(raw[name]), len(raw[name]), full)
-            for name in _PLAIN
-            if raw[name] not in (None, b"") and name not in hidden
-        ),
-        times=times,
-        attempts=store.number(raw[F["attempts"]]),
-        failures=store.number(raw[F["failures"]]),
-        crashes=store.number(raw[F["crashes"]]),
-        parkings=store.number(raw[F["parkings"]]),
-        since=store.number(raw[F["since"]]),
-        now=from_time(answers[0]),
-        parked=shown(raw[F["parked"]]),
-        quarantined=shown(raw[F["quarantined"]]),
-        worker=shown(raw["worker_name"]),
-        claims=_claims(values.get(F["claims"], b"")),
-        lease=decoded(lease.get()) or None if lease else None,
-        lease_end=store.number(end.get()) if end else 0,
-        replay_of=shown(raw[F["replay_of"]]),
-        replayed_as=shown(raw[F["replayed_as"]]),
-        data_size=sizes["data"],
-        tags=tags(shown(raw[F["tags"]])),
-        retries_left=number(raw["retries_left"]),
-        repeats_left=number(raw["repeats_left"]),
-        depends_on=_ids(raw["dependency_ids"]),
-        dependents=tuple(sorted(shown(each) for each in dependents)),
-        more_dependents=max(0, store.number(answers[5 + len(_BIG)]) - len(dependents)),
-        progress=_progress(raw[F["progress"]], shown(raw[F["token"]])),
-        results=kept,
-    )
+    def _raw(self) -> dict[str, Any]:
+        return dict(zip(_PLAIN, self._plain.get([None] * len(_PLAIN)), strict=True))
+
+    def more(self, batch: Batch) -> None:
+        """Ask for what the first answers lead to."""
+        keys, token = store.keys(), shown(self._token.get())
+        wanted = ("description", "exc_info", F["claims"])
+        self._values = {
+            name: batch.call("hget", self._key, name) for name in wanted if 0 < self._sizes[name].number() <= READ
+        }
+        self._lease = batch.call("hget", keys.static("leases"), token) if token else None
+        self._end = batch.call("zscore", keys.static("lease_ends"), token) if token else None
+
+    def job(self, full: bool) -> Job:
+        """The job; ``full``: its long fields, too."""
+        raw, kept = self._raw(), results(self._results.get([]), _inflated)
+        sizes = {name: slot.number() for name, slot in self._sizes.items()}
+        values = {name: slot.get(b"") for name, slot in self._values.items()}
+        error = _inflated(values.get("exc_info", b"")) or next((result.error for result in kept if result.error), "")
+        dependents = self._some.get([])
+        times = {name: at for name in _TIMES if (at := from_iso(raw[name]))}
+        hidden = {*_TIMES, "status", "origin", "worker_name", "retries_left", "repeats_left", "dependency_ids"}
+        hidden |= {*F.values()}
+        return Job(
+            server=self._server,
+            id=self._id,
+            state=job_state(shown(raw["status"]), raw[F["parked"]] is not None, raw[F["quarantined"]] is not None),
+            status=shown(raw["status"]),
+            function=shown(raw[F["func"]]),
+            queue=shown(raw["origin"]),
+            description=_field("description", shown(values.get("description")), sizes["description"], full),
+            error=_field("exc_info", error, len(error), full),
+            fields=tuple(
+                _field(name, shown(raw[name]), len(raw[name]), full)
+                for name in _PLAIN
+                if raw[name] not in (None, b"") and name not in hidden
+            ),
+            times=times,
+            attempts=store.number(raw[F["attempts"]]),
+            failures=store.number(raw[F["failures"]]),
+            crashes=store.number(raw[F["crashes"]]),
+            parkings=store.number(raw[F["parkings"]]),
+            since=store.number(raw[F["since"]]),
+            now=from_time(self._time.get((0, 0))),
+            parked=shown(raw[F["parked"]]),
+            quarantined=shown(raw[F["quarantined"]]),
+            worker=shown(raw["worker_name"]),
+            claims=_claims(values.get(F["claims"], b"")),
+            lease=decoded(self._lease.get()) or None if self._lease else None,
+            lease_end=store.number(self._end.get()) if self._end else 0,
+            replay_of=shown(raw[F["replay_of"]]),
+            replayed_as=shown(raw[F["replayed_as"]]),
+            data_size=sizes["data"],
+            tags=tags(shown(raw[F["tags"]])),
+            retries_left=number(raw["retries_left"]),
+            repeats_left=number(raw["repeats_left"]),
+            depends_on=_ids(raw["dependency_ids"]),
+            dependents=tuple(sorted(shown(each) for each in dependents)),
+            more_dependents=max(0, self._count.number() - len(dependents)),
+            progress=_progress(raw[F["progress"]], shown(raw[F["token"]])),
+            results=kept,
+        )
 
 
 def _field(name: str, value: str, size: int, full: bool) -> Field:

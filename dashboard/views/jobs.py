@@ -10,8 +10,9 @@ from django.shortcuts import redirect
 from dashboard import explaining
 from dashboard.access import page
 from dashboard.arguments import arguments
-from dashboard.selectors import attempts, batches, changelog, jobs, quarantine, search, snapshots, store
+from dashboard.selectors import attempts, batches, quarantine, search, snapshots, store
 from dashboard.selectors import job_lists as lists
+from dashboard.selectors.job_story import story
 from dashboard.views import filters
 from dashboard.views.sharing import shared
 from dashboard.views.shell import show, unavailable
@@ -74,12 +75,11 @@ def _first(state: snapshots.State) -> str:
 def job_page(request: HttpRequest, job_id: str) -> HttpResponse:
     """One job, from its plain fields; what only the SQL copy knows when its hash is gone."""
     try:
-        job = jobs.job(job_id, full="full" in request.GET)
-        copy = quarantine.of_job(job_id)
-        entries = changelog.of_job(job.server if job else "", job_id)
+        found = story(job_id, full="full" in request.GET)
     except store.StoreDown as error:
         return unavailable(request, "jobs", error)
-    why = explaining.why(job_id)
+    job, entries, copy = found.job, found.entries, quarantine.of_job(job_id)
+    why = explaining.why(job_id, found.facts)
     facts = [fact for fact in why.told.facts if _shown(fact.label)] if why else []
     context: dict[str, Any] = {
         "job": job,

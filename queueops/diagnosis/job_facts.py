@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from queueops.conf import conf
@@ -91,10 +92,10 @@ class FactReader:
         self._token = batch.call("hget", keys.static("running"), job_id)
         self._suspended = batch.call("exists", keys.static("rq_suspended"))
 
-    def more(self, batch: Batch) -> JobFacts:
-        """Take the first answers; if the job is known, ask for the rest, which :meth:`read` then fills in."""
+    @cached_property
+    def _facts(self) -> JobFacts:
         own = _named(OWN, self._own.get())
-        self.facts = facts = JobFacts(
+        return JobFacts(
             server=self._server,
             job_id=self._job,
             now=from_time(self._time.get((0, 0))),
@@ -106,12 +107,16 @@ class FactReader:
             suspended=bool(self._suspended.number()),
             claims=_claims(own["claims"]),
         )
-        if facts.known:
-            self._ask(batch, facts)
-        return facts
 
-    def _ask(self, batch: Batch, facts: JobFacts) -> None:
-        keys, job, queue, function = conf.keys, facts.job_id, facts.queue, facts.function
+    @property
+    def known(self) -> bool:
+        """Once the first batch has run: the server knows something of the job."""
+        return self._facts.known
+
+    def more(self, batch: Batch) -> None:
+        """Ask for what the first answers lead to; :meth:`read` fills it in."""
+        facts, keys = self._facts, conf.keys
+        job, queue, function = facts.job_id, facts.queue, facts.function
         parked = facts.own["parked"] or ""
         self._pause_fields = ["all", f"q:{queue}", f"f:{function}"]
         claims = [f"k:{claim['i']}" for claim in facts.claims]
@@ -137,7 +142,7 @@ class FactReader:
 
     def read(self) -> JobFacts:
         """All facts, once the second batch has run."""
-        facts = self.facts
+        facts = self._facts
         facts.pauses = _in_force(self._pause_fields, self._paused.get(), facts.now)
         facts.isolations = _in_force(self._isolation_fields, self._isolated.get(), facts.now)
         facts.lease = decoded(self._lease.get()) if facts.token else {}
@@ -161,7 +166,8 @@ def read(job_id: str) -> JobFacts | None:
         first, second = Batch(server.connection), Batch(server.connection)
         reader = FactReader(first, server, job_id)
         first.run()
-        if reader.more(second).known:
+        if reader.known:
+            reader.more(second)
             second.run()
             return reader.read()
     return None

@@ -77,6 +77,8 @@ class Batch:
             alone.command_stack = commands
             answers = alone.execute(raise_on_error=False)
         for slot, answer in zip(self._slots, answers, strict=True):
+            if isinstance(answer, RedisError) and not isinstance(answer, ResponseError):
+                raise answer  # it is loading its data, or wants a password: that is no answer
             slot.answer = answer
         for slot, name, args in self._scripts:
             if isinstance(slot.answer, NoScriptError):

@@ -16,7 +16,8 @@ from django.test.utils import CaptureQueriesContext
 
 from dashboard import explaining
 from dashboard.arguments import arguments
-from dashboard.selectors import attempts, changelog, jobs, snapshots
+from dashboard.selectors import attempts, snapshots
+from dashboard.selectors.job_story import story
 from queueops import operations
 from tests.dashboard.conftest import HOSTILE, Counting, queue_row
 from tests.scripts.kit import Doors, K, claim
@@ -32,7 +33,7 @@ def doors(redis: Any, publish: Callable[..., Any]) -> Doors:
 
 
 def checks(job: str) -> dict[tuple[str, str], Any]:
-    why = explaining.why(job)
+    why = explaining.why(job, story(job).facts)
     assert why and why.doors
     return {(check.what, check.name): check for check in why.doors.checks}
 
@@ -126,7 +127,7 @@ def test_ten_attempts_at_most_and_odd_results(boss: Client, doors: Doors) -> Non
     job = doors.enqueue()
     for n in range(30):
         doors.redis.xadd(K.of("rq_results", job), {"type": "x", "exc_string": "§§§" if n % 2 else "YWJj"})
-    found = jobs.job(job)
+    found = story(job).job
     assert found and len(found.results) == 10
     assert boss.get(f"/jobs/{job}/").status_code == 200
     doors.redis.delete(K.of("rq_results", job))
@@ -138,7 +139,7 @@ def test_the_timeline_tells_a_step_as_one_and_sums_up(doors: Doors, boss: Client
     job = doors.enqueue(DISK, BOOK, mapping={"created_at": "2026-01-01T00:00:00.000000Z"})
     _, token = doors.start() or ("", "")
     doors.settle(token, "completed")
-    moments = attempts.timeline(changelog.of_job("", job), 1_767_225_600_000_000, "default")
+    moments = attempts.timeline(story(job).entries, 1_767_225_600_000_000, "default")
     assert [m.entry.event for m in moments] == ["job.accepted", "job.started", "job.completed"]
     assert set(moments[1].took) == {DISK["i"], BOOK["i"]} == set(moments[2].gave_back)
     sums = attempts.spans(moments, moments[-1].entry.at)
@@ -230,3 +231,10 @@ def test_hostile_names_are_text_in_every_part(boss: Client, doors: Doors, name: 
 def test_arguments_are_read_as_syntax(description: str, expected: Any) -> None:
     found = arguments(description)
     assert (found if found is None else [(a.name, a.value) for a in found]) == expected
+
+
+def test_the_timeline_is_of_this_job_alone(doors: Doors, boss: Client) -> None:
+    """Ids that people give may begin alike."""
+    for job in ("order-1000", "order-10001"):
+        doors.enqueue(job_id=job)
+    assert [entry.job for entry in story("order-1000").entries] == ["order-1000"]
