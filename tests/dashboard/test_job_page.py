@@ -237,4 +237,5 @@ def test_the_timeline_is_of_this_job_alone(doors: Doors, boss: Client) -> None:
     """Ids that people give may begin alike."""
     for job in ("order-1000", "order-10001"):
         doors.enqueue(job_id=job)
+        assert doors.start()
     assert [entry.job for entry in story("order-1000").entries] == ["order-1000"]
