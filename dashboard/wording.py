@@ -11,6 +11,8 @@ from django.utils.translation import gettext as _
 NONE = "–"
 _RANDOM = re.compile(r"[0-9a-f]{20,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 NBSP = "\u00a0"
+MOST = 10**18
+"""A number beyond it is shown as unknown."""
 
 
 def visible(text: str) -> str:
@@ -37,9 +39,14 @@ def named(text: str) -> str:
     return visible(text) if text else _("(empty name)")
 
 
+def known(value: float | None) -> bool:
+    """Whether it is a number that can be shown: what is read from Redis may be infinite, NaN or of 400 digits."""
+    return value is not None and -MOST <= value <= MOST
+
+
 def parts(seconds: float | None) -> list[tuple[str, str]]:
     """An age as ``(figure, unit)`` pairs, at most two: ``[("11", "m"), ("24", "s")]``."""
-    if seconds is None:
+    if seconds is None or not known(seconds):
         return []
     s = max(0.0, seconds)
     if s < 9.95:
@@ -61,7 +68,7 @@ def age(seconds: float | None) -> str:
 
 def fine(seconds: float | None) -> str:
     """As :func:`age`, in milliseconds below one second."""
-    if seconds is None or seconds >= 0.9995:
+    if seconds is None or not known(seconds) or seconds >= 0.9995:
         return age(seconds)
     ms, unit = seconds * 1000, _("ms")
     return f"{'<1' if 0 < ms < 1 else f'{ms:.0f}'}{NBSP}{unit}"
@@ -69,7 +76,7 @@ def fine(seconds: float | None) -> str:
 
 def heat(seconds: float | None, target: float | None) -> int:
     """0 to 4 by multiples of the target: bold from 0.5, amber from 1, red tint from 1.5, solid red from 3."""
-    if seconds is None or not target:
+    if seconds is None or not target or not known(seconds):
         return 0
     ratio = seconds / target
     return sum(ratio >= step for step in (0.5, 1.0, 1.5, 3.0))
@@ -77,7 +84,7 @@ def heat(seconds: float | None, target: float | None) -> int:
 
 def times(ratio: float | None) -> str:
     """``5.7×``."""
-    if ratio is None:
+    if ratio is None or not known(ratio):
         return NONE
     if 0 < ratio < 0.05:
         return "<0.1×"
@@ -86,12 +93,12 @@ def times(ratio: float | None) -> str:
 
 def count(value: float | int | None) -> str:
     """``1,172``; an en dash for unknown."""
-    return NONE if value is None else f"{value:,.0f}"
+    return NONE if value is None or not known(value) else f"{value:,.0f}"
 
 
 def rate(value: float | None) -> str:
     """A rate per minute: one decimal below 100, so that 0.4 is not 0 and 33.3 is not 33."""
-    if value is None:
+    if value is None or not known(value):
         return NONE
     if value == 0:
         return "0"
@@ -102,7 +109,7 @@ def rate(value: float | None) -> str:
 
 def signed(value: float | None) -> str:
     """``+ 4.9``, ``− 54``, ``± 0``."""
-    if value is None:
+    if value is None or not known(value):
         return NONE
     if abs(value) < 0.05:
         return "± 0"
@@ -121,6 +128,8 @@ def moment(us: float | int | None) -> datetime | None:
 
 def size(count_bytes: int) -> str:
     """``5.0 MB``."""
+    if not known(count_bytes):
+        return NONE
     value = float(count_bytes)
     for unit in ("B", "kB", "MB"):
         if value < 1000:

@@ -25,6 +25,8 @@ DEPENDENTS = 20
 """Jobs named that this one waits for, and that wait for it."""
 READ = 1_000_000
 """Bytes of one field that a page is willing to fetch."""
+SHOWN = 10**15
+"""The largest figure of a progress; another process may write anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +39,17 @@ class Field:
     cut: bool = False
 
 
+def _figure(value: Any) -> float | None:
+    return value if type(value) in (int, float) and 0 <= value <= SHOWN else None
+
+
 def _progress(raw: Any, token: str) -> Progress | None:
     """What this run said; nothing of an earlier one."""
     told = decoded(raw)
-    done, total = told.get("done"), told.get("total")
-    if told.get("token") != token or not token or not isinstance(done, (int, float)):
+    done, total = _figure(told.get("done")), _figure(told.get("total"))
+    if told.get("token") != token or not token or done is None:
         return None
-    return Progress(done, total if isinstance(total, (int, float)) and total > 0 else None, str(told.get("note") or ""))
+    return Progress(done, total or None, str(told.get("note") or ""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,17 @@ def test_an_unreasonable_moment_is_none() -> None:
     assert wording.moment(0) is None
 
 
+@pytest.mark.parametrize(
+    "number", [float("nan"), float("inf"), float("-inf"), 10**400, -(10**400), 10**5000], ids=lambda number: "bad"
+)
+def test_no_number_is_unknown_and_breaks_no_page(number: float) -> None:
+    for words in (
+        wording.age, wording.fine, wording.times, wording.count, wording.rate, wording.signed, wording.size,
+    ):  # fmt: skip
+        assert words(number) == "–"  # type: ignore[operator]
+    assert wording.heat(number, 60) == 0 and wording.parts(number) == [] and wording.moment(number) is None
+
+
 def test_a_gap_stays_a_gap() -> None:
     gap = charts.gap([1, None, 3, 4], [1, None, 2, 5])
     assert gap.inflow.count("M") == 2

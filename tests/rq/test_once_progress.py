@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
+from decimal import Decimal
+from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +20,8 @@ from queueops import once, progress
 from queueops.middleware import DeclarationError
 from queueops.models import OnceDone, Pause
 from queueops.operations.retention import prune
-from tests.rq import jobs
+from queueops.rdb import scripts
+from tests.rq import jobs, progress_jobs
 
 
 def test_the_first_one_only(db: None) -> None:
@@ -102,7 +107,90 @@ def test_progress_is_kept_and_few_writes_tell_it(queue: Any, work: Callable[...,
     assert scripts < 40, "500 calls, a few writes"
 
 
+class Silent:
+    """No text of it can be had."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+@pytest.fixture
+def tell(queue: Any, work: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[Any]]]:
+    """Run a job that says all of this, ``pause`` seconds apart; what was written of it."""
+    module = sys.modules["queueops.rq.progress"]
+    written: list[Any] = []
+    now = [1000.0]
+
+    def run(connection: Any, name: str, *args: Any) -> Any:
+        written.append(json.loads(args[-1]))
+        return scripts.run(connection, name, *args)
+
+    monkeypatch.setattr(module, "scripts", SimpleNamespace(run=run))
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+
+    def go(words: list[tuple[Any, ...]], pause: float = 0.0) -> list[Any]:
+        def wait() -> None:
+            now[0] += pause
+
+        progress_jobs.TOLD[:], progress_jobs.BETWEEN[:] = words, [wait]
+        job = queue.enqueue(progress_jobs.tells)
+        work()
+        assert job.get_status(refresh=True) == "finished"
+        return [(told["done"], told["total"], told["note"]) for told in written]
+
+    yield go
+    progress_jobs.TOLD.clear()
+    progress_jobs.BETWEEN.clear()
+
+
+BAD = [
+    (float("nan"), 10), (float("inf"), 10), (float("-inf"), 10), (5, float("inf")), (5, float("nan")), (-5, 10),
+    (5, -10), (10**400, 10**401), (5, 10**400), (10**5000,), ("1", 10), (None, 10), (1, "10"), (True, 10), (b"1",),
+    ([1],), (1j,), (object(),), (1, 10, Silent()), (Decimal("sNaN"), 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", BAD, ids=lambda words: "-".join(type(word).__name__ for word in words))
+def test_what_cannot_be_shown_is_not_and_never_fails_the_job(
+    tell: Callable[..., list[Any]], caplog: pytest.LogCaptureFixture, words: tuple[Any, ...]
+) -> None:
+    with caplog.at_level("WARNING", "queueops.rq"):
+        assert tell([words, words, (1, 2, "good")]) == [(1, 2, "good")]
+    warned = [record.getMessage() for record in caplog.records if "is not shown" in record.getMessage()]
+    assert len(warned) == 1, "once for each run"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((0, 0), (0, 0)), ((10**15, 10**15), (10**15, 10**15)), ((Decimal("1.5"), 3), (1.5, 3)), ((7,), (7, None)),
+        ((Fraction(1, 2), 1.0), (0.5, 1.0)), ((12, 10), (12, 10)),
+    ],
+)  # fmt: skip
+def test_numbers_of_any_type_are_told(tell: Callable[..., list[Any]], words: Any, told: Any) -> None:
+    assert tell([words]) == [(*told, "")]
+
+
+def test_a_note_is_cut_and_always_text(tell: Callable[..., list[Any]]) -> None:
+    assert tell([(1, 2, "\ud800" + "x" * 500)]) == [(1, 2, "?" + "x" * 199)]
+
+
+def test_at_most_two_writes_a_second_and_one_at_the_end(tell: Callable[..., list[Any]]) -> None:
+    told = tell([(n, 3000) for n in range(1, 3001)], pause=0.001)
+    assert len(told) == 7 and told[-1] == (3000, 3000, ""), "3 seconds, and the end"
+
+
+def test_a_loop_in_which_every_step_is_an_end_writes_no_more_than_that(tell: Callable[..., list[Any]]) -> None:
+    assert len(tell([(n, n) for n in range(1, 3001)], pause=0.001)) == 7
+
+
+def test_the_ends_of_parts_are_told_at_once_where_they_are_far_enough_apart(tell: Callable[..., list[Any]]) -> None:
+    parts = [(n, 100, f"part {part}") for part in range(3) for n in range(1, 101)]
+    assert [words for words in tell(parts, pause=0.02) if words[0] == 100] == [
+        (100, 100, f"part {n}") for n in range(3)
+    ]
+
+
 def test_outside_a_job_it_does_nothing() -> None:
     progress(1, 2)
-    with pytest.raises(ValueError, match="must be a number"):
-        progress("1")  # type: ignore[arg-type]
+    progress("1")  # type: ignore[arg-type]
