@@ -295,7 +295,7 @@ def lock(alias: str, control_id: str, key: str) -> Lock | None:
 
 
 def _holder(info: live.HolderInfo, now: int) -> Holder:
-    gone = "unowned" if info.orphan else ""
+    gone = "unowned" if info.abandoned else ""
     if info.left is not None and info.left <= 0:
         gone = "ended"
     elif info.silent:

@@ -55,7 +55,7 @@ def _list(request: HttpRequest) -> HttpResponse:
         "overridden": gettext("Overridden"),
         "conflict": gettext("Two releases disagree"),
         "full": gettext("Full"),
-        "gone": gettext("Owner gone"),
+        "gone": gettext("No living job"),
     }
     tabs = [(name, word, sum(_is(row, name) for row in found.rows)) for name, word in words.items()]
     context = {"found": found, "rows": rows, "tabs": tabs, "kind": kind, "q": text, "down": found.down}

@@ -46,6 +46,10 @@ class InstancePage:
     scanned_all: bool = True
 
 
+ENDED = 2
+"""What ``show_lock`` says of a token that is the id of a job which does not run."""
+
+
 @dataclass(frozen=True, slots=True)
 class HolderInfo:
     """Who holds a slot. ``left`` and ``held`` in seconds; ``orphan`` means that no live lease owns it.
@@ -68,6 +72,8 @@ class HolderInfo:
     """Its worker has given no sign for too long."""
     by_hand: bool = False
     """A job took it itself, under its own id."""
+    abandoned: bool = False
+    """Its owner is known to be gone; of a holder outside a job nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +203,7 @@ def _holding_job(raw: Sequence[Any], now: int, _kind: str) -> HolderInfo:
         held=None,
         left=max(0.0, (float(score) - now) / US) if isfinite(float(score)) else None,
         orphan=not status and not by_time,
+        abandoned=not status and not by_time,
         silent=bool(silent),
     )
 
@@ -219,6 +226,7 @@ def _holder(raw: Sequence[Any], now: int, kind: str) -> HolderInfo:
         span=(number(lease.get("span")) or 0) / US,
         silent=bool(silent),
         by_hand=orphan and bool(is_job),
+        abandoned=orphan and is_job == ENDED,
     )
 
 

@@ -26,11 +26,12 @@ local held = many(redis.pcall('ZRANGE', K.holders .. id, 0, most - 1, 'WITHSCORE
 for i = 1, #held, 2 do
   local token = held[i]
   local lease, weight = what(redis.pcall('HGET', K.leases, string.match(token, '^[^#]*'))), what(redis.pcall('HGET', K.holder_weights .. id, token))
-  local row = {token, held[i + 1], lease, weight, redis.call('EXISTS', K.rq_job .. token), silent((decoded(lease) or {}).worker)}
+  local job = redis.call('EXISTS', K.rq_job .. token) == 1 and (redis.call('HEXISTS', K.running, token) == 1 and 1 or 2) or 0
+  local row = {token, held[i + 1], lease, weight, job, silent((decoded(lease) or {}).worker)}
   if string.sub(id, 1, 2) == 'U:' then
-    local job = fields(K.rq_job .. token, 'status', 'origin', F.func, 'worker_name')
-    row[6] = silent(job[4])
-    for n = 1, 4 do row[6 + n] = job[n] end
+    local told = fields(K.rq_job .. token, 'status', 'origin', F.func, 'worker_name')
+    row[6] = silent(told[4])
+    for n = 1, 4 do row[6 + n] = told[n] end
     row[11] = what(redis.pcall('HGET', K.rate .. id, 'by_time'))
   end
   holders[#holders + 1] = row
