@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
 
+from dashboard import recoveries
 from dashboard.access import page
 from dashboard.selectors import job_lists as lists
 from dashboard.selectors import queues, snapshots, store
@@ -27,8 +28,9 @@ def queues_page(request: HttpRequest) -> HttpResponse:
         tab = next((s for s in lists.TABS if row.open.get(s)), "queued")
     after, before = request.GET.get("after", ""), request.GET.get("before", "")
     try:
-        found = queues.queue(name, tab, row, after=after, before=before)
+        found = queues.queue(name, tab, row, state.banner, after=after, before=before)
     except store.StoreDown as error:
         return unavailable(request, "queues", error)
-    context = {"state": state, "queue": found, "row": row, "name": name, **listed(found.jobs)}
+    recovery = found.recovery and recoveries.words(found.recovery)
+    context = {"state": state, "queue": found, "recovery": recovery, "row": row, "name": name, **listed(found.jobs)}
     return show(request, "queues_one", context, status=200 if found.known else 404)
