@@ -40,7 +40,10 @@ class QuarantinedJob(models.Model):
     class Meta:
         ordering = ("-quarantined_at", "-id")
         constraints = (models.UniqueConstraint(fields=("server", "job_id"), name="qo_quarantined_job"),)
-        indexes = (models.Index(fields=("state", "quarantined_at"), name="qo_quarantined_state"),)
+        indexes = (
+            models.Index(fields=("state", "quarantined_at"), name="qo_quarantined_state"),
+            models.Index(fields=("job_id",), name="qo_quarantined_id"),
+        )
 
     def __str__(self) -> str:
         return self.job_id
