@@ -80,6 +80,7 @@ def addresses(sizes: world.Sizes) -> list[Page]:
         Page("jobs, searched", "/jobs/?q=function_7", MORE),
         Page("job, queued", f"/jobs/{world.job_id('queued', sizes.queued // 2)}/", MORE),
         Page("job, failed", f"/jobs/{world.job_id('failed', 1)}/", MORE),
+        Page("job, parked", f"/jobs/{_parked()}/", MORE),
         Page("job, running", "/jobs/running-1/", MORE),
         Page("job, unknown", "/jobs/no-such-job/", MORE),
         Page("workers", "/workers/", SOME),
@@ -91,10 +92,10 @@ def addresses(sizes: world.Sizes) -> list[Page]:
         Page("changelog", "/changelog/", SOME),
         Page("changelog, filtered, some match", "/changelog/?event=lock.refused", MORE),
         Page("changelog, filtered, none matches", f"/changelog/?q=no-such-text&before={log}", MORE),
-        Page("backlog", "/backlog/", MORE),
-        Page("flow", "/flow/", MORE),
-        Page("flow, an hour", "/flow/?minutes=60", MORE),
-        Page("flow, one queue, an hour", f"/flow/?queue={QUEUE}&minutes=60", MORE),
+        Page("backlog", "/backlog/", SOME),
+        Page("flow", "/flow/", SOME),
+        Page("flow, an hour", "/flow/?minutes=60", SOME),
+        Page("flow, one queue, an hour", f"/flow/?queue={QUEUE}&minutes=60", SOME),
         Page("quarantine", "/quarantine/", SOME),
         Page("quarantine, filtered", "/quarantine/?age=older&queue=mail", SOME),
         Page("interventions", "/interventions/", SOME),
@@ -118,6 +119,13 @@ def _middle(state: str) -> str:
         (member, score) = server.connection.zrange(key, index, index, withscores=True)[0]
     place = Cursor(str(score), QUEUE, index + PAGE, (member,))
     return urlencode({"state": state, "after": f"{server.alias}~{place.text()}"})
+
+
+def _parked() -> str:
+    from queueops.rdb.client import default_server
+
+    (job,) = default_server().connection.zrange(conf.keys.of("parked", QUEUE), 0, 0)
+    return str(job.decode())
 
 
 def measure(page: Page, client: Any) -> Taken:
