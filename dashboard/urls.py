@@ -8,6 +8,7 @@ from dashboard.actions import bulk, verbs
 from dashboard.actions import workers as worker_verbs
 from dashboard.views.backlog import backlog
 from dashboard.views.changelog import changelog, export
+from dashboard.views.diagnosis import diagnosis
 from dashboard.views.flow import flow
 from dashboard.views.interventions import interventions
 from dashboard.views.jobs import job_page, jobs_page
@@ -45,6 +46,7 @@ urlpatterns = [
     path("changelog/export.<str:kind>", export, name="changelog_export"),
     path("backlog/", backlog, name="backlog"),
     path("flow/", flow, name="flow"),
+    path("diagnosis/", diagnosis, name="diagnosis"),
     path("quarantine/", quarantine, name="quarantine"),
     path("interventions/", interventions, name="interventions"),
     *[

@@ -43,6 +43,7 @@ def _navigation(state: snapshots.State) -> list[tuple[str, str, list[Entry]]]:
         ("flow", _("Flow"), [
             Entry("backlog", _("Backlog"), f"{waiting:,}" if waiting else ""),
             Entry("flow", _("Flow")),
+            Entry("diagnosis", _("Diagnosis")),
         ]),
         ("act", _("Act"), [
             Entry("quarantine", _("Quarantine"), f"{kept:,}" if kept else "", "s-quarantined"),

@@ -208,7 +208,7 @@ def _starved(s: Scene) -> Card | None:
     facts = {"function": work.name, "queue": work.queue, "share": share}
     supports = [(0.4 + 0.3 * elsewhere, Evidence("held", facts))]
     opposes = []
-    if s.usual_out is None or s.completed < 0.7 * s.usual_out:
+    if s.usual_out is not None and s.completed < 0.7 * s.usual_out:
         supports.append((0.2, Evidence("completed_down", {"now": s.completed, "usual": s.usual_out})))
     if s.idle:
         opposes.append((0.4, Evidence("idle", {"idle": s.idle})))

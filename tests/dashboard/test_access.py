@@ -12,7 +12,18 @@ from dashboard import access
 from dashboard.urls import urlpatterns
 from tests.dashboard.conftest import ROLES
 
-LISTS = ("queues", "jobs", "workers", "locks", "changelog", "backlog", "flow", "quarantine", "interventions")
+LISTS = (
+    "queues",
+    "jobs",
+    "workers",
+    "locks",
+    "changelog",
+    "backlog",
+    "flow",
+    "diagnosis",
+    "quarantine",
+    "interventions",
+)
 GETS = {
     "overview": "/",
     "changelog_export": "/changelog/export.csv",

@@ -17,7 +17,7 @@ from queueops.rdb.client import Server
 from tests.support import free_port
 
 PAGES = ("/", "/queues/", "/queues/?name=default", "/locks/", "/locks/?control=S:x&key=", "/changelog/", "/backlog/",
-         "/flow/", "/quarantine/", "/workers/", "/jobs/", "/jobs/?q=x", "/jobs/abc/")  # fmt: skip
+         "/flow/", "/diagnosis/", "/quarantine/", "/workers/", "/jobs/", "/jobs/?q=x", "/jobs/abc/")  # fmt: skip
 
 
 def point_at(connection: Any, *more: Server) -> None:

@@ -18,7 +18,7 @@ from queueops.models import QuarantinedJob
 from queueops.rdb.keys import SEP, control_id, instance
 from tests.dashboard.conftest import HOSTILE, queue_row
 
-PAGES = ("overview", "queues", "jobs", "workers", "locks", "changelog", "backlog", "flow", "quarantine")
+PAGES = ("overview", "queues", "jobs", "workers", "locks", "changelog", "backlog", "flow", "diagnosis", "quarantine")
 JOB = "5f7d20be-52e3-4d0a-8f6e-0c6b21d7a4e9"
 ATTACK = "<img src=x onerror=alert(1)>"
 

@@ -25,6 +25,7 @@ BUDGET = {
     "/flow/": SNAPSHOT + 1,
     "/flow/?queue=default&minutes=60": SNAPSHOT + 1,
     "/backlog/": SNAPSHOT + 1,
+    "/diagnosis/": SNAPSHOT + 2,
     "/quarantine/": SNAPSHOT,
     "/quarantine/?age=older&reason=r": SNAPSHOT,
     "/interventions/": SNAPSHOT,
