@@ -63,7 +63,7 @@ _memory: Remembered[_Seen] = Remembered()
 
 def explain(state: State) -> Diagnosis:
     """The late queues with their hypotheses. Two round trips and two queries a server that has late queues."""
-    late = [row for row in state.queues if Scene.is_late(row.waiting, row.oldest_age, row.max_age)]
+    late = [row for row in state.queues if row.is_late]
     late.sort(key=lambda row: (-(row.times_target or 0.0), row.name, row.server))
     found: dict[tuple[str, str], Explained] = {}
     for server in servers():

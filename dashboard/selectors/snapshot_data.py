@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dashboard.selectors.store import Down
+from queueops.diagnosis.patterns import Scene
 
 STATES = ("queued", "parked", "scheduled", "deferred", "running", "rate_limited", "intermediate")
 LEVELS = ("ok", "unknown", "warn", "bad")
@@ -51,6 +52,11 @@ class QueueRow:
     def times_target(self) -> float | None:
         """How many times its ``max_age`` the oldest waiting job is old."""
         return self.oldest_age / self.max_age if self.oldest_age is not None and self.max_age else None
+
+    @property
+    def is_late(self) -> bool:
+        """Has the diagnosis anything to explain here?"""
+        return Scene.is_late(self.waiting, self.oldest_age, self.max_age)
 
     def pace(self, minutes: int = 5) -> tuple[float, float] | None:
         """Mean inflow and completions per minute over the last whole minutes known; None with fewer than two."""

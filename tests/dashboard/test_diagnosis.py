@@ -183,6 +183,12 @@ def test_no_queue_is_late(boss: Client, publish: Any) -> None:
     assert "No queue is late: nothing to explain" in html and "Perhaps" not in html
 
 
+def test_the_page_of_a_late_queue_leads_here(boss: Client, redis: Any, publish: Any) -> None:
+    inflow(redis, publish)
+    place = re.search(r'<section class="panel" id="([^"]+)"', text(boss))
+    assert place and f'href="/diagnosis/#{place[1]}"' in boss.get("/queues/", {"name": "q"}).content.decode()
+
+
 def test_what_is_usual_may_be_unknown(boss: Client, redis: Any, publish: Any) -> None:
     inflow(redis, publish)
     html = text(boss)
