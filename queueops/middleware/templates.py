@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 import string
@@ -15,18 +16,21 @@ from queueops.middleware.signature import Signature
 _FIELD = re.compile(r"([^\W\d]\w*)((?:\.[^\W\d_]\w*|\[[^\[\]]+\])*)\Z")
 _STEP = re.compile(r"\.(\w+)|\[([^\[\]]+)\]")
 _PLAIN_TYPES = frozenset({str, int, bool, float})
+_MOST_PARTS = 10_000
+"""Parts of a list whose text is still taken as a key."""
 
 
 class _Placeholder:
     """``{book_id}``, ``{user.id}``, ``{options[shop]}``: an argument and the steps into it."""
 
-    __slots__ = ("delimiter", "name", "steps", "text")
+    __slots__ = ("delimiter", "escape", "name", "steps", "text")
 
     def __init__(self, text: str, name: str, steps: tuple[tuple[str, str], ...]) -> None:
         self.text = text
         self.name = name
         self.steps = steps
         self.delimiter = ""
+        self.escape = "\\"
 
     def value(self, arguments: Mapping[str, Any]) -> Any:
         value = arguments[self.name]
@@ -85,19 +89,23 @@ class Key:
         where = f"{function}: {owner}: key={self.template!r}: {{{part.text}}}"
         try:
             value = part.value(arguments)
-            text = str(value)
+            # looked at before its text is made, which would double on each level of a list that is shared
+            wrong = "" if type(value) in _PLAIN_TYPES else _unstable(value)
+            text = wrong or str(value)
         except Exception as problem:
             raise ClaimError(f"{where} cannot be read: {type(problem).__name__}: {problem}") from problem
         if value is None or not text:
             raise ClaimError(f"{where} is {'None' if value is None else 'empty'}; a key needs a value")
-        if type(value) not in _PLAIN_TYPES and _unstable(value, text):
+        if not wrong and " at 0x" in text and type(value).__str__ is object.__str__:
+            wrong = "has no stable text"
+        if wrong:
             raise ClaimError(
-                f"{where} is a {type(value).__name__}, which has no stable text; name a part of it, like "
-                f"{{{part.text}.id}}, or give a callable"
+                f"{where} is a {type(value).__name__}, which {wrong}; name a part of it, like {{{part.text}.id}}, or "
+                "give a callable"
             )
-        if part.delimiter and (part.delimiter in text or "\\" in text):
+        if part.delimiter and (part.delimiter in text or part.escape in text):
             # Otherwise ("a:b", "c") and ("a", "b:c") would share the key "a:b:c".
-            text = text.replace("\\", "\\\\").replace(part.delimiter, "\\" + part.delimiter)
+            text = text.replace(part.escape, part.escape * 2).replace(part.delimiter, part.escape + part.delimiter)
         return text
 
 
@@ -145,11 +153,23 @@ class ArgumentCaller:
             ) from problem
 
 
-def _unstable(value: Any, text: str) -> bool:
-    """Whether equal values may have different texts: by order (sets, dicts) or by memory address."""
-    if isinstance(value, (set, frozenset, Mapping)):
-        return True
-    return " at 0x" in text and type(value).__str__ is object.__str__
+def _unstable(value: Any) -> str:
+    """Why equal values may have different texts (a set or a dict inside, written in any order), or no short one."""
+    if type(value).__str__ is not object.__str__ and not isinstance(value, (set, frozenset, Mapping)):
+        return ""
+    waiting = [value]
+    for _ in range(_MOST_PARTS):
+        if not waiting:
+            return ""
+        item = waiting.pop()
+        if isinstance(item, (set, frozenset, Mapping)):
+            return "has no stable text"
+        if isinstance(item, (list, tuple)):
+            waiting += item
+        elif dataclasses.is_dataclass(item) and hasattr(type(item).__repr__, "__wrapped__"):
+            # its text is made by dataclasses, of all its fields
+            waiting += [getattr(item, field.name, None) for field in dataclasses.fields(item) if field.repr]
+    return f"has more than {_MOST_PARTS:,} parts"
 
 
 def _choices(signature: Signature) -> str:
@@ -189,4 +209,6 @@ def _compile(owner: str, template: str) -> list[str | _Placeholder]:
     for i, part in enumerate(parts[:last]):
         if isinstance(part, _Placeholder):
             part.delimiter = str(parts[i + 1])[0]
+            # a separator cannot escape itself
+            part.escape = "^" if part.delimiter == "\\" else "\\"
     return parts

@@ -14,6 +14,7 @@ from queueops.middleware.canonical import NoStableForm, canonical
 from queueops.middleware.claims import Claim, Control, instance_and_text, micros
 from queueops.middleware.control import KeyTemplate, Seconds
 from queueops.middleware.errors import ClaimError, DeclarationError
+from queueops.middleware.shown import shown
 from queueops.middleware.signature import Signature
 from queueops.middleware.templates import Key
 from queueops.primitives import options
@@ -156,14 +157,14 @@ class Unique(Middleware):
         if not self._at_start:
             return []
         name, key, text = self._identity(call)
-        instance, shown = instance_and_text("unique_run", name, key)
+        instance, key_text = instance_and_text("unique_run", name, key)
         return [
             Claim(
                 instance=instance,
                 control=Control("unique_run", name).id,
                 otherwise=self.runtime_on_conflict,
                 release_after=micros(self.delay) if self.runtime_on_conflict == "reschedule" else 0,
-                text=text or shown,
+                text=text or key_text,
             )
         ]
 
@@ -172,9 +173,9 @@ class Unique(Middleware):
         if not self._freed:
             return []
         name, key, text = self._identity(call)
-        instance, shown = instance_and_text("unique", name, key)
+        instance, key_text = instance_and_text("unique", name, key)
         return [
-            UniqueClaim(instance, text or shown, self._freed, micros(self.ttl), self.on_conflict, micros(self.delay))
+            UniqueClaim(instance, text or key_text, self._freed, micros(self.ttl), self.on_conflict, micros(self.delay))
         ]
 
     def _identity(self, call: Call) -> tuple[str, str, str]:
@@ -193,5 +194,5 @@ class Unique(Middleware):
                 f"{call.function}: {self.owner}: argument {problem}: name the ones that count, like "
                 f'key="{{{next(iter(call.arguments), "book_id")}}}"'
             ) from None
-        shown = ", ".join(f"{name}={value!r}" for name, value in call.arguments.items())
-        return name, f"*{hashed}", shown[:200].encode("utf-8", "replace").decode()
+        text = ", ".join(f"{name}={shown(value)}" for name, value in call.arguments.items())
+        return name, f"*{hashed}", text[:200].encode("utf-8", "replace").decode()

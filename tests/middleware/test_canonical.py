@@ -14,7 +14,8 @@ import shutil
 import subprocess
 import sys
 import uuid
-from pathlib import Path
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 import pytest
@@ -34,6 +35,37 @@ class Level(enum.IntEnum):
     LOW = 1
 
 
+class Right(enum.Flag):
+    READ = 1
+    WRITE = 2
+
+
+class Shelf(PurePosixPath):
+    """A path of the project's own."""
+
+
+class NoOffset(dt.tzinfo):
+    def utcoffset(self, when: dt.datetime | None) -> None:
+        return None
+
+
+class Broken(dict[str, int]):
+    def items(self) -> Any:
+        raise RuntimeError("no items")
+
+
+def zone(hours: float) -> dt.timezone:
+    return dt.timezone(dt.timedelta(hours=hours))
+
+
+def shared(levels: int) -> list[Any]:
+    """A list that holds one other twice, and so on."""
+    made: list[Any] = []
+    for _ in range(levels):
+        made = [made, made]
+    return made
+
+
 @dataclasses.dataclass
 class Book:
     title: str
@@ -49,7 +81,12 @@ DIFFERENT = [
     dt.date(2026, 1, 2), dt.datetime(2026, 1, 2), dt.datetime(2026, 1, 2, tzinfo=dt.UTC), "2026-01-02", dt.time(1, 2),
     dt.timedelta(1), dt.timedelta(0, 1), Colour.RED, Colour.BLUE, Level.LOW, Book("a", {}), Book("b", {}),
     Book("a", {"x": 1}), uuid.UUID(int=1), str(uuid.UUID(int=1)), decimal.Decimal("1.1"), decimal.Decimal("NaN"),
-    decimal.Decimal("Infinity"), Path("a"), frozenset({1, 2}), frozenset({1, 3}),
+    decimal.Decimal("Infinity"), PurePosixPath("a"), PurePosixPath("A"), PureWindowsPath("a"), PureWindowsPath("b"),
+    frozenset({1, 2}), frozenset({1, 3}), dt.time(1, 2, tzinfo=dt.UTC), dt.time(1, 2, tzinfo=zone(1)),
+    dt.time(23, tzinfo=zone(-2)), dt.time(1, tzinfo=dt.UTC), dt.datetime.max.replace(tzinfo=zone(-1)),
+    dt.datetime.max.replace(tzinfo=zone(0)), dt.datetime.min.replace(tzinfo=zone(1)), dt.datetime.max, Right.READ,
+    Right.READ | Right.WRITE, Right(0), 10**5000, 10**5000 + 1, [0] * 2000, [0] * 2001, (0,) * 2000, shared(5),
+    shared(6),
 ]  # fmt: skip
 
 EQUAL = [
@@ -61,6 +98,18 @@ EQUAL = [
     (0.0, -0.0),
     (dt.datetime(2026, 1, 1, 9, tzinfo=dt.timezone(dt.timedelta(hours=9))), dt.datetime(2026, 1, 1, tzinfo=dt.UTC)),
     (dt.datetime(2026, 1, 1, fold=1), dt.datetime(2026, 1, 1)),
+    (dt.time(12, tzinfo=zone(0)), dt.time(13, tzinfo=zone(1))),
+    (dt.time(0, 30, tzinfo=zone(5.5)), dt.time(2, tzinfo=zone(7))),
+    (dt.time(0, tzinfo=zone(1)), dt.time(1, tzinfo=zone(2))),
+    (dt.time(12, tzinfo=NoOffset()), dt.time(12)),
+    (dt.time(12, fold=1), dt.time(12)),
+    (dt.datetime.max.replace(tzinfo=zone(-1)), dt.datetime.max.replace(tzinfo=zone(-1), fold=1)),
+    (dt.datetime(2026, 1, 1, tzinfo=NoOffset()), dt.datetime(2026, 1, 1)),
+    (Path("a/b"), PurePosixPath("a/./b")),
+    (Shelf("a"), PurePosixPath("a")),
+    (PureWindowsPath("C:/A"), PureWindowsPath("c:\\a")),
+    (Right.READ | Right.WRITE, Right.WRITE | Right.READ),
+    ([[1] * 600, [1] * 600], [*([[1] * 600] * 2)]),
     (bytearray(b"ab"), b"ab"),
     (Book("a", {"y": 1, "x": 2}, cache=object()), Book("a", {"x": 2, "y": 1})),
 ]
@@ -74,6 +123,47 @@ def test_all_of_these_differ() -> None:
 @pytest.mark.parametrize(("one", "other"), EQUAL)
 def test_equal_values_are_equal(one: Any, other: Any) -> None:
     assert canonical(one) == canonical(other)
+
+
+def test_equal_in_python_too() -> None:
+    assert all(one == other for one, other in EQUAL)
+
+
+def test_a_list_that_is_shared_on_many_levels_is_looked_at_once_on_each() -> None:
+    looked: list[str] = []
+
+    class Counted(list[Any]):
+        def __iter__(self) -> Any:
+            looked.append("once")
+            return super().__iter__()
+
+    made: list[Any] = []
+    for _ in range(49):
+        made = Counted([made, made])
+    assert canonical(made) == canonical(shared(49)) != canonical(shared(48)) and len(looked) == 49
+    assert len(canonical(made)) < 2000
+    with pytest.raises(NoStableForm, match="levels deep"):
+        canonical(shared(51))
+    mixed: Any = 1
+    for _ in range(15):
+        mixed = ({"a": mixed, "b": frozenset({1}), "c": [mixed]}, Book("x", mixed))
+    assert canonical(mixed) == canonical(pickle.loads(pickle.dumps(mixed)))
+
+
+def test_parts_made_on_the_way_are_not_taken_for_one_another() -> None:
+    class Fresh(Mapping[int, Any]):
+        """Each of its values is gone as soon as it was looked at."""
+
+        def __len__(self) -> int:
+            return 50
+
+        def __iter__(self) -> Any:
+            return iter(range(50))
+
+        def __getitem__(self, key: int) -> Any:
+            return [key]
+
+    assert canonical(Fresh()) == canonical({n: [n] for n in range(50)})
 
 
 def knot() -> list[Any]:
@@ -92,6 +182,7 @@ def knot() -> list[Any]:
         (Colour, "EnumType"),
         (Book, "type"),
         (knot(), "levels deep"),
+        (Broken(a=1), "cannot all be read (RuntimeError)"),
     ],
 )
 def test_what_has_no_stable_form_is_refused_by_name(value: Any, where: str) -> None:
@@ -164,7 +255,8 @@ def pythons() -> list[str]:
 @pytest.mark.parametrize("python", pythons())
 @pytest.mark.parametrize("seed", ["1", "77"])
 def test_the_same_in_another_process_and_python(python: str, seed: str) -> None:
-    portable = [v for v in DIFFERENT if not isinstance(v, (Colour, Level, Book, Path))]
+    portable = [v for v in DIFFERENT if not isinstance(v, (Colour, Level, Book, Right))]
+    portable += [Path("a/b"), PureWindowsPath("C:/A"), {"where": [Path("x")]}]
     portable += [{"z": {"b", "a", "c"}, "y": {str(n): {n} for n in range(50)}}, set("abcdefghij")]
     answer = subprocess.run(
         [python, "-c", CHILD, str(ROOT / "queueops/middleware/canonical.py")],

@@ -57,6 +57,21 @@ def test_c10_different_parts_never_make_the_same_key(calls: list[tuple[Any, Any,
     assert (keys[0] == keys[1]) == (tuple(map(str, one)) == tuple(map(str, other)))
 
 
+@given(st.data())
+def test_c10_whatever_stands_between_the_placeholders(data: st.DataObject) -> None:
+    marks = st.text(alphabet="\\^:ab", min_size=1, max_size=4)
+    between = data.draw(st.text(alphabet="\\^:a", min_size=1, max_size=3))
+    template = "{book_id}" + between + "{shop}"
+    one, other = (tuple(data.draw(marks) for _ in range(2)) for _ in range(2))
+    assert (render(template, plain, *one) == render(template, plain, *other)) == (one == other)
+
+
+def test_c10_a_backslash_between_placeholders() -> None:
+    template = "{book_id}\\{shop}"
+    assert render(template, plain, "x\\", "y") != render(template, plain, "x", "\\\\\\\\y")
+    assert render(template, plain, "x", "y") == "x\\y"
+
+
 def test_c10_the_parts_of_a_key_do_not_run_into_each_other() -> None:
     assert render("{book_id}:{shop}", plain, "a:b", "c") != render("{book_id}:{shop}", plain, "a", "b:c")
     assert render("{book_id}:{shop}", plain, "a", "b:c") == "a:b:c"
@@ -85,6 +100,24 @@ class User:
     name: str | None = None
 
 
+@dataclasses.dataclass
+class Tagged:
+    tags: set[str]
+
+
+@dataclasses.dataclass
+class Named(Tagged):
+    def __repr__(self) -> str:
+        return "named"
+
+
+def shared(levels: int) -> list[Any]:
+    made: list[Any] = []
+    for _ in range(levels):
+        made = [made, made]
+    return made
+
+
 class Colour(enum.Enum):
     RED = 1
 
@@ -102,6 +135,9 @@ class Colour(enum.Enum):
         (datetime.date(2025, 6, 1), "2025-06-01"),
         (Colour.RED, "Colour.RED"),
         (["a", "b"], "['a', 'b']"),
+        ([0] * 5000, str([0] * 5000)),
+        (User(4, "x"), "User(id=4, name='x')"),
+        (Named({"a", "b"}), "named"),
         (float("nan"), "nan"),
     ],
 )
@@ -129,6 +165,10 @@ def test_parts_of_an_argument() -> None:
         ("{book_id}", (x for x in ()), "no stable text"),
         ("{book_id}", {"a", "b"}, "no stable text"),
         ("{book_id}", {"a": 1}, "no stable text"),
+        ("{book_id}", [{"a", "b"}], "is a list, which has no stable text"),
+        ("{book_id}", ([{"a": 1}],), "is a tuple, which has no stable text"),
+        ("{book_id}", Tagged({"a", "b"}), "is a Tagged, which has no stable text"),
+        pytest.param("{book_id}", shared(40), "is a list, which has more than 10,000 parts; name a part", id="shared"),
         pytest.param("{book_id}", 10**5000, "cannot be read: ValueError", id="huge"),
         (lambda book_id: None, 1, "the key callable returned None"),
         (lambda book_id: "", 1, "the key callable returned ''"),
