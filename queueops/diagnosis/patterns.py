@@ -66,8 +66,8 @@ class Scene:
 
     @staticmethod
     def is_late(waiting: int, oldest_age: float | None, max_age: float) -> bool:
-        """Is there anything to explain?"""
-        return waiting > SMALL and (oldest_age or 0.0) >= LATE * max_age
+        """Is there anything to explain? Many that wait for half of the target, or one beyond it."""
+        return waiting > 0 and (oldest_age or 0.0) >= (LATE if waiting > SMALL else 1.0) * max_age
 
 
 @dataclass(frozen=True, slots=True)

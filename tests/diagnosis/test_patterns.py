@@ -129,5 +129,12 @@ def test_who_holds_the_workers_is_named() -> None:
     assert (card.about, card.supports[0].facts["queue"]) == ("shop.bill", "bills")
 
 
+@pytest.mark.parametrize(
+    ("waiting", "age", "late"), [(0, 99.0, False), (1, 59.0, False), (1, 60.0, True), (6, 29.0, False), (6, 30.0, True)]
+)
+def test_what_is_late(waiting: int, age: float, late: bool) -> None:
+    assert Scene.is_late(waiting, age, 60.0) is late
+
+
 def test_without_minutes_nothing_is_guessed() -> None:
     assert cards(replace(inflow(random.Random(1)), minutes=())) == ()
