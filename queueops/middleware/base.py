@@ -26,7 +26,8 @@ class Middleware:
         """What the job must hold to run. Asked once, when the job is created; the answer is stored on the job.
 
         All claims of a job are taken in one step, or none of them. It runs in the enqueuing process: read
-        ``call.arguments``, touch neither network nor database. An exception reaches the caller of ``enqueue``.
+        ``call.arguments``, touch neither network nor database. An exception reaches the caller of ``enqueue``, and
+        an answer that is no list of claims is a ``ClaimError``.
         """
         return []
 

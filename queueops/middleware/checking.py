@@ -6,9 +6,11 @@ import inspect
 from typing import Any
 
 from queueops.middleware.base import Middleware
+from queueops.middleware.claims import Control
 from queueops.middleware.errors import DeclarationError
 from queueops.middleware.quarantine import Quarantine
 from queueops.middleware.retries import Retries
+from queueops.middleware.shown import shown
 
 MOST = 16
 """Middlewares on one function or queue: the doors take all claims of a job in one step."""
@@ -29,3 +31,14 @@ def check_list(where: str, middlewares: Any) -> tuple[Middleware, ...]:
     if len(middlewares) > MOST:
         raise DeclarationError(f"{where}: {len(middlewares)} are too many; at most {MOST}")
     return tuple(middlewares)
+
+
+def controls_of(middleware: Middleware, function: str) -> list[Control]:
+    """What one middleware lists; an answer that is no list of controls is told of function and middleware."""
+    found: Any = middleware.controls(function)
+    if isinstance(found, (list, tuple)) and all(isinstance(control, Control) for control in found):
+        return list(found)
+    raise DeclarationError(
+        f"{function}: {type(middleware).__name__}.controls() returned {shown(found, 60)}: return a list of controls, "
+        'like WithSemaphore("s3-upload", limit=4).controls(function), or [] for none'
+    )

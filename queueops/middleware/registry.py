@@ -16,11 +16,14 @@ from queueops.conf import conf
 from queueops.middleware import functions
 from queueops.middleware.base import Middleware
 from queueops.middleware.call import Call
+from queueops.middleware.checking import controls_of
 from queueops.middleware.claims import Claim, merged
 from queueops.middleware.definitions import Definitions
+from queueops.middleware.errors import ClaimError
 from queueops.middleware.quarantine import Quarantine
 from queueops.middleware.retries import Retries
 from queueops.middleware.settings import Entries, read
+from queueops.middleware.shown import shown
 from queueops.middleware.signature import Signature
 from queueops.middleware.unique import Unique, encode_uniques
 
@@ -68,7 +71,7 @@ class _Plan:
 
     def controls(self, queue: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> JobControls:
         call = Call(self.function, queue, args, kwargs, self.signature)
-        claims = merged([claim for m in self.claimers for claim in m.claims(call)])
+        claims = merged([claim for m in self.claimers for claim in _claims(m, call)])
         uniques = encode_uniques([claim for m in self.uniques for claim in m.uniques(call)])
         return JobControls(self.function, claims, self.policy, self.hooks, uniques, self.retries)
 
@@ -88,7 +91,7 @@ class Registry:
         signature = Signature(function)
         for middleware in middlewares:
             middleware.check(name, signature)
-        controls = [control for m in middlewares for control in m.controls(name)]
+        controls = [control for m in middlewares for control in controls_of(m, name)]
         self._definitions.put(name, f"{name} ({_line(function)})", controls)
         self._plans.clear()
 
@@ -165,6 +168,17 @@ class Registry:
         self._entries = read(source, self._definitions)
         self._plans.clear()
         self._source = source
+
+
+def _claims(middleware: Middleware, call: Call) -> list[Claim]:
+    """What one middleware claims; an answer that is no list of claims is told of function and middleware."""
+    found: Any = middleware.claims(call)
+    if isinstance(found, (list, tuple)) and all(isinstance(claim, Claim) for claim in found):
+        return list(found)
+    raise ClaimError(
+        f"{call.function}: {type(middleware).__name__}.claims() returned {shown(found, 60)}: return a list of claims, "
+        'like WithSemaphore("s3-upload", limit=4).claims(call), or [] for none'
+    )
 
 
 def _has_hooks(cls: type[Middleware]) -> bool:

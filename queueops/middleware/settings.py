@@ -8,7 +8,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 from queueops.middleware.base import Middleware
-from queueops.middleware.checking import check_list
+from queueops.middleware.checking import check_list, controls_of
 from queueops.middleware.claims import Control
 from queueops.middleware.definitions import Definitions
 from queueops.middleware.errors import DeclarationError
@@ -63,5 +63,5 @@ def _list(where: str, value: Any) -> tuple[Middleware, ...]:
 def _controls(key: str, middlewares: tuple[Middleware, ...]) -> list[Control]:
     # A nameless lock on a queue is named by each function that comes: not known before.
     if key.startswith(QUEUE):
-        return [c for m in middlewares if getattr(m, "name", "") is not None for c in m.controls("")]
-    return [control for m in middlewares for control in m.controls(key)]
+        return [c for m in middlewares if getattr(m, "name", "") is not None for c in controls_of(m, "")]
+    return [control for m in middlewares for control in controls_of(m, key)]
