@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from itertools import combinations
 from typing import Any
 
 from queueops.middleware.base import Middleware
@@ -11,13 +12,14 @@ from queueops.middleware.errors import DeclarationError
 from queueops.middleware.quarantine import Quarantine
 from queueops.middleware.retries import Retries
 from queueops.middleware.shown import shown
+from queueops.middleware.unique import Unique, two_of_one_lock
 
 MOST = 16
 """Middlewares on one function or queue: the doors take all claims of a job in one step."""
 
 
 def check_list(where: str, middlewares: Any) -> tuple[Middleware, ...]:
-    """``middlewares`` as a tuple of instances, with at most one Quarantine among them."""
+    """``middlewares`` as a tuple of instances, with nothing among them that would disagree."""
     for item in middlewares:
         if isinstance(item, type) and issubclass(item, Middleware):
             raise DeclarationError(f"{where}: write {item.__name__}(...), an instance, not the class")
@@ -28,6 +30,10 @@ def check_list(where: str, middlewares: Any) -> tuple[Middleware, ...]:
         raise DeclarationError(f"{where}: one Quarantine(...) is enough; two would disagree")
     if sum(isinstance(item, Retries) for item in middlewares) > 1:
         raise DeclarationError(f"{where}: one Retries(...) is enough; two would disagree")
+    uniques = [item for item in middlewares if isinstance(item, Unique)]
+    for one, other in combinations(uniques, 2):
+        if one.one_lock_with(other):
+            raise DeclarationError(two_of_one_lock(where, one, other))
     if len(middlewares) > MOST:
         raise DeclarationError(f"{where}: {len(middlewares)} are too many; at most {MOST}")
     return tuple(middlewares)

@@ -25,7 +25,7 @@ from queueops.middleware.retries import Retries
 from queueops.middleware.settings import Entries, read
 from queueops.middleware.shown import shown
 from queueops.middleware.signature import Signature
-from queueops.middleware.unique import Unique, encode_uniques
+from queueops.middleware.unique import Unique, encode_uniques, two_of_one_lock
 
 ATTRIBUTE = "__queueops__"
 """On a decorated function: the tuple of its middlewares."""
@@ -73,7 +73,19 @@ class _Plan:
         call = Call(self.function, queue, args, kwargs, self.signature)
         claims = merged([claim for m in self.claimers for claim in _claims(m, call)])
         uniques = encode_uniques([claim for m in self.uniques for claim in m.uniques(call)])
+        if len(self.uniques) > 1:
+            self._tell_apart(call)
         return JobControls(self.function, claims, self.policy, self.hooks, uniques, self.retries)
+
+    def _tell_apart(self, call: Call) -> None:
+        """Two Uniques that this call makes one lock: the second would silently count for nothing."""
+        met: dict[str, Unique] = {}
+        for unique in self.uniques:
+            at_enqueue = [claim.instance for claim in unique.uniques(call)]
+            for instance in (*at_enqueue, *(claim.instance for claim in unique.claims(call))):
+                if instance in met:
+                    raise ClaimError(two_of_one_lock(call.function, met[instance], unique))
+                met[instance] = unique
 
 
 class Registry:

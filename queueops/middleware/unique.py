@@ -61,12 +61,17 @@ class UniqueClaim:
 
 
 def encode_uniques(claims: Iterable[UniqueClaim]) -> str:
-    """The text stored on the job; "" when it has none. One for each instance: the first declared."""
-    by_instance: dict[str, UniqueClaim] = {}
-    for claim in claims:
-        by_instance.setdefault(claim.instance, claim)
-    found = [claim.fields() for claim in by_instance.values()]
+    """The text stored on the job; "" when it has none."""
+    found = [claim.fields() for claim in claims]
     return json.dumps(found, separators=(",", ":")) if found else ""
+
+
+def two_of_one_lock(where: str, one: Unique, other: Unique) -> str:
+    """What is told of two Uniques that name one lock."""
+    return (
+        f"{where}: {one.owner} and {other.owner} are one lock: a lock belongs to its key. Leave one out, or give one "
+        'another key, like key="recent:{book_id}"'
+    )
 
 
 class Unique(Middleware):
@@ -151,6 +156,14 @@ class Unique(Middleware):
 
     def needs_call(self) -> bool:
         return True
+
+    def one_lock_with(self, other: Unique) -> bool:
+        """Whether the two name one lock whatever the call: each would believe that it is its own."""
+        return (
+            bool((self._freed and other._freed) or (self._at_start and other._at_start))
+            and (self._key and self._key.template) == (other._key and other._key.template)
+            and (self.across_queues, self.across_functions) == (other.across_queues, other.across_functions)
+        )
 
     def claims(self, call: Call) -> list[Claim]:
         """The lock of the running job, for the two kinds that have one."""
