@@ -129,6 +129,8 @@ def _inflow(s: Scene) -> Card | None:
         opposes.append((0.2, Evidence("inflow_usual", {"now": s.inflow, "usual": s.usual_in})))
     if s.usual_out is not None and s.completed < 0.7 * s.usual_out:
         opposes.append((0.3, Evidence("completed_down", {"now": s.completed, "usual": s.usual_out})))
+    if blocked := _blocked(s):
+        opposes.append((0.3, blocked[1]))
     growing = max((w for w in s.works if w.queue == s.queue), key=lambda w: w.inflow, default=None)
     return _card("inflow", supports, opposes, growing.name if growing and growing.inflow else "")
 
@@ -137,18 +139,18 @@ def _standing(s: Scene) -> Card | None:
     """Workers are there, and almost nothing is completed: paused, blocked, silent, stuck and idle are told apart."""
     last = s.minutes[-5:]
     completed = sum(b for _, b in last) / len(last)
+    blocked = _blocked(s)
     if completed > (0.1 * s.usual_out if s.usual_out else 0.0):
-        return None
+        # what is done is not what waits
+        idle = [(0.2, Evidence("idle", {"idle": s.idle}))] if s.idle else []
+        return _card("standing", [(0.7, blocked[1]), *idle], (), blocked[0], "blocked") if blocked else None
     fail = sum(w.failed_attempts for w in s.works if w.queue == s.queue)
     opposes = [(0.5, Evidence("attempts_end", {"failed": fail}))] if fail > 0.3 * (s.usual_out or 0.0) else []
     supports = [(0.6, Evidence("none_complete", {"now": completed, "usual": s.usual_out, "waiting": s.waiting}))]
-    parked = sum(s.blocked.values())
-    control = max(s.blocked, key=lambda name: s.blocked[name], default="")
     if s.paused:
         return _card("standing", [*supports, (0.4, Evidence("paused"))], opposes, kind="paused")
-    if parked >= 0.8 * s.waiting:
-        facts = {"control": control, "n": s.blocked[control], "waiting": s.waiting}
-        return _card("standing", [*supports, (0.4, Evidence("blocked", facts))], opposes, control, "blocked")
+    if blocked:
+        return _card("standing", [*supports, (0.4, blocked[1])], opposes, blocked[0], "blocked")
     if not s.busy and not s.idle:
         silent = (0.4, Evidence("silent", {"n": s.silent})) if s.silent else (0.4, Evidence("nobody"))
         return _card("standing", [*supports, silent], opposes, kind="silent" if s.silent else "nobody")
@@ -160,6 +162,14 @@ def _standing(s: Scene) -> Card | None:
         facts = {"busy": s.busy, "age": s.oldest_run}
         return _card("standing", [*supports, (0.3, Evidence("busy", facts))], opposes, kind="stuck")
     return _card("standing", [*supports, (0.2, Evidence("idle", {"idle": s.idle}))], opposes, kind="idle")
+
+
+def _blocked(s: Scene) -> tuple[str, Evidence] | None:
+    """The control that nearly all that waits is parked for."""
+    control = max(s.blocked, key=lambda name: s.blocked[name], default="")
+    if not control or s.blocked[control] < 0.8 * s.waiting:
+        return None
+    return control, Evidence("blocked", {"control": control, "n": s.blocked[control], "waiting": s.waiting})
 
 
 def _slow(s: Scene) -> Card | None:

@@ -124,6 +124,13 @@ def test_why_a_queue_stands_still_is_told_apart(change: dict[str, object], kind:
     assert (card.pattern, card.kind, card.about) == ("standing", kind, about)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_jobs_that_wait_for_one_control_while_others_are_done(seed: int) -> None:
+    s = inflow(random.Random(seed))
+    first = cards(replace(s, usual_in=None, usual_out=None, idle=2, blocked={"L:import": s.waiting}))[0]
+    assert (first.pattern, first.kind, first.about) == ("standing", "blocked", "L:import")
+
+
 def test_who_holds_the_workers_is_named() -> None:
     card = cards(starved(random.Random(3)))[0]
     assert (card.about, card.supports[0].facts["queue"]) == ("shop.bill", "bills")
