@@ -96,6 +96,7 @@ def addresses(sizes: world.Sizes) -> list[Page]:
         Page("flow", "/flow/", SOME),
         Page("flow, an hour", "/flow/?minutes=60", SOME),
         Page("flow, one queue, an hour", f"/flow/?queue={QUEUE}&minutes=60", SOME),
+        Page("diagnosis", "/diagnosis/", MORE),
         Page("quarantine", "/quarantine/", SOME),
         Page("quarantine, filtered", "/quarantine/?age=older&queue=mail", SOME),
         Page("interventions", "/interventions/", SOME),

@@ -232,6 +232,8 @@ def _write_rows(quarantined: int, interventions: int) -> None:
     """The SQL copies of the quarantined jobs, and what people did."""
     from queueops.models import Intervention, QuarantinedJob
 
+    for model in (QuarantinedJob, Intervention):
+        model.objects.all().delete()
     now, queues = datetime.now(UTC), _queues()
     reasons = ("failed 3 times", "crashed twice", "waited too long", "isolated")
     trace = "".join(f'  File "shop/tasks.py", line {n}, in step_{n}\n' for n in range(30))

@@ -60,9 +60,7 @@ class Verb(BaseVerb):
                 whose = f"job {one_line(held['job'])} on {one_line(held['worker'])}" if held["job"] else OUTSIDE
                 whose = f"taken by job {one_line(held['token'])} by hand" if held["by_hand"] else whose
                 left = f", ends in {span(held['left'] * 1e6)}" if held["left"] is not None else ""
-                lines.append(
-                    f"  {held['token'][:8]} {whose}{left}" + (" (owner gone)" if held["abandoned"] else "")
-                )
+                lines.append(f"  {held['token'][:8]} {whose}{left}" + (" (owner gone)" if held["abandoned"] else ""))
         if not lines:
             searched = f"no name or key contains {one_line(result['search'])!r}; {result['in_use']} in use"
             lines.append(searched if result["in_use"] else "nothing is held or waited for")

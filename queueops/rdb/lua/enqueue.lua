@@ -170,7 +170,7 @@ local function coalesce(target)
   count(place, func, 'accepted')
   count(place, older, 'superseded')
   log('job.superseded', {job = target, f = older, q = place, why = 'newer arguments'})
-  note_fresh(specs, 'accepted')
+  note_accepted(specs)
   return {'COALESCED', target}
 end
 local function uniquely()
@@ -189,7 +189,7 @@ local function uniquely()
       local waiting = waits and holder or follower(spec.i)
       if waiting then supersede(waiting, id) end
       if not waits then
-        note_fresh(specs, 'accepted')
+        note_accepted(specs)
         return wait_for(spec, holder)
       end
     elseif c == 'coalesce' then
@@ -198,14 +198,14 @@ local function uniquely()
       if waiting and mode ~= 'reserve' then return coalesce(waiting) end
       if waiting then supersede(waiting, id) end
       if not waits then
-        note_fresh(specs, 'accepted')
+        note_accepted(specs)
         return wait_for(spec, holder)
       end
     elseif c == 'reschedule' then
       save()
       if mode == 'schedule' or mode == 'reserve' then return accept() end
       count(queue, func, 'accepted')
-      note_fresh(specs, 'accepted')
+      note_accepted(specs)
       put_off(id, queue, func, spec.i, spec.d, NOW)
       return {'WAITS', holder}
     else
@@ -214,7 +214,7 @@ local function uniquely()
   end
   save()
   take_uniques(specs, id, due_at())
-  note_fresh(specs, 'accepted')
+  note_accepted(specs)
   return accept()
 end
 return in_whole(uniquely)

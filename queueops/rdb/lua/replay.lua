@@ -92,7 +92,7 @@ redis.call('ZADD', K.queues, int(NOW), queue)
 redis.call('ZADD', K.waiting .. queue, int(NOW), new)
 for _, spec in ipairs(specs) do redis.call('ZREM', K.holders .. spec.i, id) end
 take_uniques(specs, new, NOW)
-note_fresh(specs, 'accepted')
+note_accepted(specs)
 count(queue, func, 'replayed')
 log('job.replayed', {job = new, f = func, q = queue, by = by,
   why = 'replay of ' .. id .. (restored and ' from its copy' or '') .. ': ' .. why})

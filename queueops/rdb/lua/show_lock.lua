@@ -1,9 +1,9 @@
 -- show_lock.lua: who holds one lock, semaphore, rate or breaker, who waits, who is offered room; it writes nothing.
 -- ARGV: instance, most holders and most waiters, most offers, silent (µs)
 -- Returns {holders, waiters, offers}; '' where there is nothing
---   a holder: {token, end (µs; of a rate its start), lease, weight, is the token the id of a job (0|1), has its worker
---     given no sign for too long (0|1)}; of a unique lock, held by a job: also its status, queue, function, worker, and
---     whether the lock lasts for a time of its own ('' or not)
+--   a holder: {token, end (µs; of a rate its start), lease, weight, is the token the id of a job (0, 1: it runs, 2: it
+--     does not), has its worker given no sign for too long (0|1)}; of a unique lock, held by a job: also its status,
+--     queue, function, worker, and whether the lock lasts for a time of its own ('' or not)
 --   a waiter: {job, since (µs), queue, function, is it offered room (0|1), weight}; an offer: {job, queue}
 --- include time
 --- include record

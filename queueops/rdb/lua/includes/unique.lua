@@ -198,11 +198,22 @@ local function unique_again(specs, id, anew)
   end
 end
 
--- note_fresh(specs, field): when work of this kind was last accepted or completed
-local function note_fresh(specs, field)
+-- note_accepted(specs): a call of this kind is to be worked off
+local function note_accepted(specs)
   if specs[1] then
-    redis.call('HSET', K.fresh .. specs[1].i, field, int(NOW))
+    redis.call('HSET', K.fresh .. specs[1].i, 'accepted', int(NOW))
     redis.call('EXPIRE', K.fresh .. specs[1].i, 604800)
+  end
+end
+
+-- note_completed(specs, began): a run of this kind has completed; of runs side by side the one that began last is kept
+local function note_completed(specs, began)
+  if specs[1] then
+    local key = K.fresh .. specs[1].i
+    if num(redis.call('HGET', key, 'began'), 0) <= began then
+      redis.call('HSET', key, 'began', int(began), 'completed', int(NOW))
+    end
+    redis.call('EXPIRE', key, 604800)
   end
 end
 
