@@ -128,7 +128,8 @@ PAGES = (
     "/locks/", "/locks/?control=S:report-disk", "/locks/?control=S:report-disk&key=", "/locks/?control=L:book",
     "/locks/?control=L:book&key={key}", "/locks/?control=R:mail&key=user:7", "/locks/?control=S:nope",
     "/changelog/", "/changelog/?q=nothing+like+this&span=1h", "/backlog/", "/flow/", "/flow/?queue=default",
-    "/diagnosis/", "/quarantine/", "/quarantine/?reason=too+often", "/interventions/", "/interventions/?q=nothing", "/nowhere/",
+    "/diagnosis/", "/quarantine/", "/quarantine/?reason=too+often",
+    "/interventions/", "/interventions/?q=nothing", "/nowhere/",
 )  # fmt: skip
 
 
