@@ -153,7 +153,6 @@
 
   document.addEventListener("htmx:beforeSwap", (event) => {
     if (event.detail.target.id !== "live") return;
-    if (event.detail.xhr.status === 404) event.detail.shouldSwap = true;
     if (held()) { event.detail.shouldSwap = false; return; } // asked before, answered after the first tick
     const doc = new DOMParser().parseFromString(event.detail.serverResponse, "text/html");
     if (!doc.getElementById("live")) { event.detail.shouldSwap = false; return; }

@@ -86,6 +86,22 @@ def test_a_new_snapshot_shows_without_a_reload(open_page: Open, stage: Publish, 
     assert "Live" in page.locator("#fresh").inner_text()
 
 
+def test_a_page_of_what_is_not_there_asks_on_quietly_until_it_is(open_page: Open, stage: Publish, redis: Any) -> None:
+    stage(queue_row("default"))
+    page = open_page("/queues/?name=new")
+    page.evaluate("window.stayed = true")
+    answers: list[int] = []
+    page.on("response", lambda found: answers.append(found.status) if found.request.headers.get("hx-request") else None)
+
+    def tell(*names: str) -> int:
+        redis.publish(conf.keys.static("snapshot_channel"), json.dumps(stage(*map(queue_row, names), seq=2)))
+        return int(page.get_by_role("button", name="Pause…").count())
+
+    eventually(lambda: tell("default") == 0 and 404 in answers, what="a refresh that finds nothing")
+    eventually(lambda: tell("default", "new"), what="the queue, as soon as it is there")
+    assert page.evaluate("window.stayed") is True
+
+
 def test_old_data_turns_loud(open_page: Open, stage: Publish) -> None:
     stage(queue_row("default"), at=stage(queue_row("default"))["at"] - 42_000_000)
     page = open_page("/")
