@@ -4,6 +4,7 @@ from queueops.models.batch import Batch
 from queueops.models.batch_item import BatchItem
 from queueops.models.intervention import PERMISSIONS, Intervention
 from queueops.models.isolation import Isolation
+from queueops.models.message import SQLMessage
 from queueops.models.once import OnceDone
 from queueops.models.override import Override
 from queueops.models.pause import Pause
@@ -23,6 +24,7 @@ __all__ = [
     "Pause",
     "QuarantinedJob",
     "Rollup",
+    "SQLMessage",
     "Setting",
     "SettingState",
 ]
