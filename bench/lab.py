@@ -44,7 +44,7 @@ class Lab:
 
     def connect(self) -> redis.Redis:
         """A client of its own, bytes answers."""
-        return redis.Redis.from_url(self.url)
+        return redis.Redis.from_url(self.url, socket_timeout=120)
 
     def clean(self) -> redis.Redis:
         """An empty server, ready for claims; its client."""

@@ -7,11 +7,13 @@ import io
 import json
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from itertools import chain
 
-from django.http import StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 
 from dashboard.masking import mask_text
 from dashboard.selectors.changelog import Entry
+from dashboard.timelines import Chart
 
 COLUMNS = ("time", "id", "event", "control", "key", "job", "function", "queue", "worker", "token", "by", "why")
 FORMATS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson; charset=utf-8"}
@@ -26,6 +28,40 @@ def changelog(entries: Iterable[Entry], kind: str) -> StreamingHttpResponse:
     return answer
 
 
+def chart(made: Chart | None) -> HttpResponse:
+    """All points of a chart as CSV: time (UTC), a column for each line, what was done meanwhile. A gap is empty."""
+    answer = HttpResponse("".join(_points(made)), content_type=FORMATS["csv"])
+    answer["Content-Disposition"] = f'attachment; filename="{made.name if made else "chart"}.csv"'
+    return answer
+
+
+def _points(made: Chart | None) -> Iterator[str]:
+    if made is None:
+        yield "time\r\n"
+        return
+    head = ["time", *(track.name for track in made.tracks), "meanwhile"]
+    rows = (
+        [
+            datetime.fromtimestamp(made.start + place * made.step, UTC).isoformat(),
+            *("" if track.values[place] is None else str(track.values[place]) for track in made.tracks),
+            "; ".join(f"{m.verb} {m.target} ({m.actor}: {m.reason})" for m in made.marks_at(place)),
+        ]
+        for place in range(made.length)
+    )
+    yield from _lines([head, *rows])
+
+
+def _lines(rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
+    for row in rows:
+        # a spreadsheet runs what begins like a formula
+        writer.writerow([f"'{text}" if text.startswith(_FORMULA) else text for text in map(mask_text, row)])
+        yield buffer.getvalue()
+        buffer.seek(0)
+        buffer.truncate()
+
+
 def _row(entry: Entry) -> dict[str, str]:
     time = datetime.fromtimestamp(entry.at / 1_000_000, UTC).isoformat(timespec="milliseconds")
     plain = (time, entry.id, entry.event, entry.control, entry.key, entry.job, entry.function, entry.queue)
@@ -34,16 +70,7 @@ def _row(entry: Entry) -> dict[str, str]:
 
 
 def _csv(entries: Iterable[Entry]) -> Iterator[str]:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer)
-    writer.writerow(COLUMNS)
-    for entry in entries:
-        # a spreadsheet runs what begins like a formula
-        writer.writerow([f"'{text}" if text.startswith(_FORMULA) else text for text in _row(entry).values()])
-        yield buffer.getvalue()
-        buffer.seek(0)
-        buffer.truncate()
-    yield buffer.getvalue()
+    yield from _lines(chain([COLUMNS], (_row(entry).values() for entry in entries)))
 
 
 def _json_lines(entries: Iterable[Entry]) -> Iterator[str]:

@@ -9,7 +9,8 @@ from dashboard.actions import workers as worker_verbs
 from dashboard.views.backlog import backlog
 from dashboard.views.changelog import changelog, export
 from dashboard.views.diagnosis import diagnosis
-from dashboard.views.flow import flow
+from dashboard.views.flow import flow, function_page
+from dashboard.views.history import export as history_export
 from dashboard.views.interventions import interventions
 from dashboard.views.jobs import job_page, jobs_page
 from dashboard.views.locks import locks_page
@@ -46,6 +47,8 @@ urlpatterns = [
     path("changelog/export.<str:kind>", export, name="changelog_export"),
     path("backlog/", backlog, name="backlog"),
     path("flow/", flow, name="flow"),
+    path("flow/function/", function_page, name="function"),
+    path("flow/history.csv", history_export, name="history_export"),
     path("diagnosis/", diagnosis, name="diagnosis"),
     path("quarantine/", quarantine, name="quarantine"),
     path("interventions/", interventions, name="interventions"),

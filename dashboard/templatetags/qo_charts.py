@@ -12,7 +12,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dashboard import charts, wording
+from dashboard import charts, timelines, wording
+from dashboard.masking import mask_text
+from dashboard.selectors.marks import Mark
+from dashboard.templatetags.qo_jobs import verbname
 
 register = template.Library()
 
@@ -82,6 +85,27 @@ def _slot(index: int, alive: int, held: int, offered: int) -> SafeString:
         )  # fmt: skip
     css = "slot-offered" if index < offered else "slot-free"
     return format_html('<rect class="{}" x="{}.5" y=".5" width="7" height="13" rx="1"/>', css, x)
+
+
+@register.simple_tag
+def chart_data(chart: timelines.Chart) -> str:
+    """What ``charts.js`` draws; autoescaped into an attribute."""
+    return chart.data(mark)
+
+
+@register.simple_tag
+def chart_value(chart: timelines.Chart, value: float | None) -> str:
+    """A value of a chart in its unit."""
+    tell = {"rate": wording.rate, "count": wording.count, "seconds": wording.fine}[chart.unit]
+    return tell(value)
+
+
+@register.simple_tag
+def mark(item: Mark) -> str:
+    """What was done, in one line; text of people, masked."""
+    what = f"{verbname(item.verb)} {item.target}".strip()
+    said = f"{what} · {item.actor}: {item.reason}" if item.reason else f"{what} · {item.actor}"
+    return wording.visible(mask_text(said.replace("\n", " ")))[:200]
 
 
 @register.simple_tag

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 
 from dashboard.access import page
 from dashboard.selectors import lines, snapshots
 from dashboard.selectors.snapshot_data import QueueRow
+from dashboard.views.history import charts
 from dashboard.views.sharing import shared
 from dashboard.views.shell import show
 
@@ -25,7 +28,7 @@ def backlog(request: HttpRequest) -> HttpResponse:
     sums = [(place, sum(row.open.get(place, 0) for row in rows)) for place in PLACES]
     sums = [(place, n) for place, n in sums if n or place not in RARE]
     table = [(row, _open(row), [(place, row.open.get(place, 0)) for place, _ in sums]) for row in rows]
-    context = {
+    context: dict[str, Any] = {
         "state": state,
         "table": table,
         "parked": lines.parked(),
@@ -34,6 +37,7 @@ def backlog(request: HttpRequest) -> HttpResponse:
         "failed": sum(row.failed for row in rows),
         "quarantined": sum(row.quarantined for row in rows),
     }
+    context |= charts(request.GET, state.now, None, ("waiting", "oldest"))
     return show(request, "backlog", context)
 
 

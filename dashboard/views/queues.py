@@ -8,6 +8,7 @@ from dashboard import recoveries
 from dashboard.access import page
 from dashboard.selectors import job_lists as lists
 from dashboard.selectors import queues, snapshots, store
+from dashboard.views.history import charts
 from dashboard.views.jobs import listed
 from dashboard.views.sharing import shared
 from dashboard.views.shell import show, unavailable
@@ -33,4 +34,6 @@ def queues_page(request: HttpRequest) -> HttpResponse:
         return unavailable(request, "queues", error)
     recovery = found.recovery and recoveries.words(found.recovery)
     context = {"state": state, "queue": found, "recovery": recovery, "row": row, "name": name, **listed(found.jobs)}
+    if found.known:
+        context |= charts(request.GET, state.now, name, max_age=row.max_age if row else None)
     return show(request, "queues_one", context, status=200 if found.known else 404)

@@ -7,7 +7,8 @@ from django.db import models
 
 class Rollup(models.Model):
     """One bucket of one queue. A bucket of the queue ``""`` says that the server's counters were known to count then:
-    a queue without a row beside it did nothing; without it nothing is known, and a chart has a gap.
+    a queue without a row beside it did nothing; without it nothing is known, and a chart has a gap. It holds the sums
+    of all queues, and gauges only if somebody looked at the end of the bucket: else those of every queue are unknown.
     """
 
     class Width(models.IntegerChoices):

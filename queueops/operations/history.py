@@ -50,8 +50,8 @@ def _newest(server: Server, width: int) -> int | None:
 
 
 def _gauges(server: Server) -> dict[str, dict[str, Any]]:
-    """Of the queues that hold something now."""
-    return {
+    """Of the queues that hold something now, and of all together under ``""``."""
+    found: dict[str, dict[str, Any]] = {
         queue.name: {
             "open": queue.open.total,
             "waiting": queue.open.waiting,
@@ -61,20 +61,24 @@ def _gauges(server: Server) -> dict[str, dict[str, Any]]:
         for queue in census(server).queues
         if queue.open.total or queue.held.failed or queue.held.quarantined
     }
+    ages = [gauge["oldest_age"] for gauge in found.values() if gauge["oldest_age"] is not None]
+    every = {name: sum(gauge[name] for gauge in found.values()) for name in ("open", "waiting", "held")}
+    return {**found, "": {**every, "oldest_age": max(ages, default=None)}}
 
 
 def _write(
     server: Server, width: int, start: int, found: Functions, gauges: dict[str, dict[str, Any]], known: int = 1
 ) -> None:
     """``known`` minutes of the bucket are known. The row that says so comes last: without it all is written again."""
-    rows = []
-    for queue in sorted({*found, *gauges}):
+    rows, every = [], Tally()
+    for queue in sorted({*found, *gauges} - {""}):
         whole = Tally()
         functions = {cleaned(name, MAX_NAME): tally.as_json() for name, tally in found.get(queue, {}).items()}
         for told in functions.values():
             whole.merge(told)
         rows.append(_row(server, width, start, queue, whole.counts, functions, gauges.get(queue, {})))
-    rows.append(_row(server, width, start, "", {"minutes": known}, {}, {}))
+        every.merge(whole.as_json())
+    rows.append(_row(server, width, start, "", {**every.counts, "minutes": known}, {}, gauges.get("", {})))
     _upsert(rows)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 from queueops.models import Rollup
 from queueops.telemetry.events import PLUS
@@ -14,8 +13,8 @@ from queueops.telemetry.minutes import Tally
 
 LEAST = 3
 """Buckets without which nothing is called usual."""
-MOST = 2_000
-"""Buckets that one call reads."""
+MOST = 2_200
+"""Buckets that one call reads: 90 days of hours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +38,11 @@ class Point:
 
 
 def points(
-    server: str, queue: str, since: int, until: int, *, width: int = 60, function: str | None = None
+    server: str, queue: str, since: int, until: int, *, width: int = 60, function: str | None = None, times: bool = True
 ) -> list[Point | None]:
     """The buckets that begin from ``since`` to before ``until`` (epoch seconds), oldest first; None is a gap. One
-    query.
+    query. The queue ``""`` is all queues of the server together, which have no times. ``times=False`` leaves the times
+    of a whole queue out, which are most of what is read.
     """
     first = -(-since // width) * width
     starts = range(first, until, width)[:MOST]
@@ -51,14 +51,19 @@ def points(
     rows = Rollup.objects.filter(
         width=width, server=server, queue__in=("", queue), start__gte=starts[0], start__lte=starts[-1]
     )
-    known: set[int] = set()
+    if not times and function is None:
+        rows = rows.defer("functions")
+    known: dict[int, Rollup] = {}
     found: dict[int, Rollup] = {}
     for row in rows:
-        if row.queue == queue:
-            found[row.start] = row
-        else:
-            known.add(row.start)
-    return [_point(start, found.get(start), function) if start in known else None for start in starts]
+        (found if row.queue else known)[row.start] = row
+    if not queue:
+        found = known
+    wanted = times and bool(queue)
+    return [
+        _point(start, found.get(start), function, bool(known[start].gauges), wanted) if start in known else None
+        for start in starts
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +102,20 @@ def usual(server: str, queues: Iterable[str], since: int, until: int, *, width: 
     return found
 
 
-def _point(start: int, row: Rollup | None, function: str | None) -> Point:
+def _point(start: int, row: Rollup | None, function: str | None, looked: bool, times: bool) -> Point:
+    """``looked``: at the end of the bucket the backlog was looked at; of one function nobody does."""
+    looked = looked and function is None
     if row is None:
-        return Point(start, {}, Histogram(), Histogram(), 0, None)
-    chosen: Iterable[Any] = row.functions.values() if function is None else [row.functions.get(function)]
+        return Point(start, {}, Histogram(), Histogram(), 0 if looked else None, None)
     tally = Tally()
-    for told in chosen:
-        if told:
-            tally.merge(told)
+    if function is not None or times:
+        for told in row.functions.values() if function is None else [row.functions.get(function)]:
+            if told:
+                tally.merge(told)
+    counts = tally.counts if function is not None else {k: n for k, n in row.counts.items() if k != "minutes"}
     waited, ran = (_histogram(tally, kind) for kind in ("w", "r"))
-    gauges = row.gauges if function is None else {}
-    waiting = gauges.get("waiting", 0) if function is None else None
-    return Point(start, tally.counts, waited, ran, waiting, gauges.get("oldest_age"))
+    gauges = row.gauges if looked else {}
+    return Point(start, counts, waited, ran, gauges.get("waiting", 0) if looked else None, gauges.get("oldest_age"))
 
 
 def _histogram(tally: Tally, kind: str) -> Histogram:

@@ -167,6 +167,8 @@
   // What the viewer opened stays open.
   document.addEventListener("DOMContentLoaded", () => {
     if (window.Idiomorph) {
+      // what a chart has drawn stays; it is drawn anew when its numbers change
+      Idiomorph.defaults.callbacks.beforeNodeMorphed = (node) => !(node.matches && node.matches("[data-plot]"));
       Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) =>
         !(name === "open" && node.tagName === "DETAILS");
     }

@@ -21,6 +21,7 @@ SCHEMES = (("light", {"resultTypes": ["violations"]}), ("dark", {"runOnly": ["co
 @pytest.fixture
 def busy(world: World) -> World:
     world.intervene()
+    world.look_back()
     world.tell()
     return world
 

@@ -11,6 +11,7 @@ from queueops.rdb import doors as calls
 from queueops.rdb.client import default_server
 from queueops.telemetry.job_pages import JobFilter
 from queueops.telemetry.snapshot import dumps, snapshot
+from tests.dashboard.rollups import FUNCTION, rolled_up
 from tests.scripts.kit import Doors, K, claim
 
 WHO = {"actor": "mika", "reason": "the courier is slow; see the call of 14:10"}
@@ -114,6 +115,11 @@ class World:
         quiet("w-beta", **WHO)
         run_now(Selection(where=JobFilter("scheduled", text="order_id=1")), background=True, rate=0.1, **WHO)
 
+    def look_back(self) -> None:
+        """Half an hour of minutes with a hole, for the charts."""
+        now = int(self.redis.time()[0])
+        rolled_up("default", now - 1800, 28, range(9, 14))
+
     def tell(self) -> None:
         """A snapshot of now, as the monitor makes it."""
         self.redis.set(K.static("snapshot"), dumps(snapshot(default_server())), px=60_000)
@@ -128,6 +134,7 @@ PAGES = (
     "/locks/", "/locks/?control=S:report-disk", "/locks/?control=S:report-disk&key=", "/locks/?control=L:book",
     "/locks/?control=L:book&key={key}", "/locks/?control=R:mail&key=user:7", "/locks/?control=S:nope",
     "/changelog/", "/changelog/?q=nothing+like+this&span=1h", "/backlog/", "/flow/", "/flow/?queue=default",
+    f"/flow/function/?queue=default&name={FUNCTION}",
     "/diagnosis/", "/quarantine/", "/quarantine/?reason=too+often",
     "/interventions/", "/interventions/?q=nothing", "/nowhere/",
 )  # fmt: skip

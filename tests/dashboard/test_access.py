@@ -28,10 +28,12 @@ GETS = {
     "overview": "/",
     "changelog_export": "/changelog/export.csv",
     "job": "/jobs/some-id/",
+    "function": "/flow/function/",
+    "history_export": "/flow/history.csv",
     **{name: f"/{name}/" for name in LISTS},
 }
 POSTS = {verb: f"/do/{verb}/" for verb in access.VERBS}
-ANSWERS = {"job": 404}
+ANSWERS = {"job": 404, "function": 404}
 
 
 def browser(user: Any = None, **options: Any) -> Client:
