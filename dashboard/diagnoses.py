@@ -136,7 +136,17 @@ def _slow(card: Card, row: QueueRow) -> Words:
         _("Its runs are as short as usual again, and the backlog still grows."),
         _("Since when are its runs longer, and what does it wait for? More workers may make that worse."),
         _("Times of the function"),
-        link("flow", queue=row.name, function=card.about),
+        link("function", queue=row.name, name=card.about),
+    )
+
+
+def _slow_outside(card: Card, row: QueueRow) -> Words:
+    return (
+        _("Perhaps: %(function)s waits for something outside") % {"function": wording.named(card.about)},
+        _("The outside service answers as usual again, and the runs stay long."),
+        _("Is that service in trouble? More workers would ask it more, and may make it worse."),
+        _("Times of the function"),
+        link("function", queue=row.name, name=card.about),
     )
 
 
@@ -177,6 +187,7 @@ PATTERNS: Mapping[str, Callable[[Card, QueueRow], Words]] = {
     "stuck": _stuck,
     "idle": _idle,
     "slow": _slow,
+    "slow_outside": _slow_outside,
     "failing": _failing,
     "starved": _starved,
 }
@@ -278,6 +289,23 @@ def _slower(facts: Facts) -> str:
     }
 
 
+def _dependency_up(facts: Facts) -> str:
+    return _("%(name)s answers more slowly than usual: p95 %(now)s against %(usual)s.") % {
+        "name": wording.visible(facts["name"]),
+        "now": wording.fine(facts["now"]),
+        "usual": wording.fine(facts["usual"]),
+    }
+
+
+def _dependencies_usual(facts: Facts) -> str:
+    text = ngettext(
+        "The %(n)s dependency that is measured answers as usual.",
+        "All %(n)s dependencies that are measured answer as usual.",
+        facts["n"],
+    )
+    return text % {"n": facts["n"]}
+
+
 def _attempts_fail(facts: Facts) -> str:
     return _("%(failed)s of %(attempts)s attempts/min fail; %(part)s %% of these are of %(function)s.") % {
         "failed": wording.rate(facts["failed"]),
@@ -317,6 +345,8 @@ SENTENCES: Mapping[str, Callable[[Facts], str]] = {
     "busy_elsewhere": _busy_elsewhere,
     "idle": _are_idle,
     "slower": _slower,
+    "dependency_up": _dependency_up,
+    "dependencies_usual": _dependencies_usual,
     "attempts_fail": _attempts_fail,
     "spread": _spread,
     "held": _held,

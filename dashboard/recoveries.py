@@ -1,9 +1,10 @@
-"""The eight conditions of a recovery, in the viewer's language."""
+"""The conditions of a recovery, in the viewer's language."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -47,6 +48,7 @@ def _condition(condition: Condition) -> Told:
         "count": _("The backlog is falling, or there is none"),
         "age": _("The oldest age is falling, or far inside its target"),
         "failures": _("Failed attempts are at their usual rate"),
+        "dependencies": _("What its jobs depend on answers as usual"),
         "inside": _("The oldest age is inside its target"),
         "set_aside": _("Nothing set aside is undecided"),
         "restraints": _("Nothing is held back"),
@@ -56,12 +58,17 @@ def _condition(condition: Condition) -> Told:
         detail = _("not enough data of the last minutes")
         if condition.name == "failures" and condition.facts:
             detail = _("nothing is known of what is usual here")
+        elif condition.name == "dependencies" and condition.facts.get("name"):
+            told = {"name": wording.visible(condition.facts["name"])}
+            detail = _("%(name)s was not used in the last 3 minutes") % told
+            if not condition.facts["silent"]:
+                detail = _("nothing is known of what is usual for %(name)s") % told
     else:
         detail = DETAILS[condition.name](condition.facts)
     return Told(condition.state, titles[condition.name], detail)
 
 
-Facts = Mapping[str, float | int | None]
+Facts = Mapping[str, Any]
 
 
 def _exceeds(facts: Facts) -> str:
@@ -99,6 +106,18 @@ def _failures(facts: Facts) -> str:
     return _("%(now)s %% of the attempts; usual %(usual)s %%") % shares
 
 
+def _dependencies(facts: Facts) -> str:
+    if not facts["n"]:
+        return _("none is measured here")
+    if "name" not in facts:
+        return ngettext("%(n)s is inside its band", "%(n)s are inside their band", facts["n"]) % {"n": facts["n"]}
+    return _("%(name)s: p95 %(now)s; usual %(usual)s") % {
+        "name": wording.visible(facts["name"]),
+        "now": wording.fine(facts["p95"]),
+        "usual": wording.fine(facts["usual"]),
+    }
+
+
 def _inside(facts: Facts) -> str:
     if facts["age"] is None:
         return _("nothing waits")
@@ -134,6 +153,7 @@ DETAILS = {
     "count": _count,
     "age": _age,
     "failures": _failures,
+    "dependencies": _dependencies,
     "inside": _inside,
     "set_aside": _set_aside,
     "restraints": _restraints,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from queueops.primitives import Lock, NotAcquired, RateLimiter, Semaphore
     from queueops.primitives.once import once
+    from queueops.rq.dependency import dependency
     from queueops.rq.duplicates import DuplicateJob
     from queueops.rq.execution import current_execution
     from queueops.rq.freshness import freshness
@@ -52,6 +53,7 @@ _HOMES = {
     "WithoutOverlapping": "queueops.middleware.overlap",
     "controlled": "queueops.middleware.declare",
     "current_execution": "queueops.rq.execution",
+    "dependency": "queueops.rq.dependency",
     "freshness": "queueops.rq.freshness",
     "once": "queueops.primitives.once",
     "progress": "queueops.rq.progress",
@@ -77,6 +79,7 @@ __all__ = [
     "WithoutOverlapping",
     "controlled",
     "current_execution",
+    "dependency",
     "freshness",
     "once",
     "progress",

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dashboard.selectors import store
 from dashboard.selectors.remembered import Remembered
 from dashboard.selectors.snapshot_data import QueueRow, State
-from queueops.diagnosis.patterns import Card, Scene, Work, cards
+from queueops.diagnosis.patterns import Card, Outside, Scene, Work, cards
 from queueops.rdb.client import Server, servers
 from queueops.rdb.keys import JOB_FIELDS, SEP
 from queueops.telemetry.batch import Batch, shown
 from queueops.telemetry.clock import from_time
+from queueops.telemetry.dependencies import Dependency, measured
 from queueops.telemetry.functions import FunctionReader, FunctionStats
-from queueops.telemetry.history import Usual, usual
+from queueops.telemetry.history import Used, Usual, used_lately, usual
 from queueops.telemetry.workers import WorkerInfo, WorkerReader
 
 MINUTES = 10
@@ -84,11 +85,14 @@ def _explained(server: Server, rows: Sequence[QueueRow], state: State) -> list[E
     except store.StoreDown:
         return [Explained(row, answered=False) for row in rows]
     normal = _usual(server, names, state.now)
+    minute = state.now // 60_000_000 * 60
+    lately = used_lately(server.alias, names, minute - (MINUTES + 1) * 60, minute)
     means = {name: told.means for name, (told, _) in normal.items()}
     found = []
     for row in rows:
         told, basis = normal.get(row.name, (None, ""))
-        found.append(Explained(row, cards(_scene(row, seen, told, means)), basis))
+        outside = _outside(lately.get(row.name, {}), told)
+        found.append(Explained(row, cards(replace(_scene(row, seen, told, means), outside=outside)), basis))
     return found
 
 
@@ -126,6 +130,19 @@ def _work(stats: FunctionStats, means: Mapping[str, Mapping[str, float]]) -> Wor
         mean=stats.ran.mean,
         usual_mean=means.get(stats.queue, {}).get(stats.function),
     )
+
+
+def _outside(lately: Mapping[str, Used], known: Usual | None) -> list[Outside]:
+    usual = known.outside if known else {}
+    return [
+        Outside(name, used.times.percentile(95), usual.get(name), used.errors / used.calls if used.calls else 0.0)
+        for name, used in sorted(lately.items())
+    ]
+
+
+def services(now: int) -> tuple[Dependency, ...]:
+    """What jobs use outside, of all servers. ``now`` in µs by the clock of Redis."""
+    return measured([server.alias for server in servers()], now)
 
 
 def _scaled(heads: Mapping[str, int], parked: int) -> dict[str, int]:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any
 
+from queueops import dependency
 from queueops.demo.courier import address_file
 
 TIMEOUT = 5
@@ -36,9 +37,10 @@ class FeedTruncated(Exception):
 
 def buy_label(order_id: int, street: str, parcels: int = 1) -> str:
     """Hand parcels to the courier; returns the label."""
-    status, answer = _post("/labels", {"order": order_id, "street": street, "parcels": parcels})
-    if status == 503:
-        raise CourierBusy(answer["error"])
+    with dependency("courier-api"):
+        status, answer = _post("/labels", {"order": order_id, "street": street, "parcels": parcels})
+        if status == 503:
+            raise CourierBusy(answer["error"])
     if status == 422:
         raise AddressRejected(answer["error"])
     return str(answer["label"])
@@ -46,14 +48,15 @@ def buy_label(order_id: int, street: str, parcels: int = 1) -> str:
 
 def print_page(invoice_id: int) -> None:
     """Send an invoice to the printer."""
-    status, answer = _post("/print", {"invoice": invoice_id})
-    if status == 503:
-        raise PrinterOffline(answer["error"])
+    with dependency("printer"):
+        status, answer = _post("/print", {"invoice": invoice_id})
+        if status == 503:
+            raise PrinterOffline(answer["error"])
 
 
 def price_list(supplier: str) -> list[tuple[int, int]]:
     """``(book id, cents)`` pairs of a supplier, complete or not at all."""
-    with _asked("GET", f"/prices/{supplier}") as answer:
+    with dependency("suppliers"), _asked("GET", f"/prices/{supplier}") as answer:
         if answer.status != 200:
             raise LookupError(f"{supplier} has no price list")
         rows = [line.decode().strip().split(",") for line in answer]

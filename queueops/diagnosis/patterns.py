@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from queueops.telemetry.dependencies import BAND
+
 NAMED = 0.5
 SMALL = 5
 """Jobs waiting that need no explanation."""
@@ -35,6 +37,16 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
+class Outside:
+    """A dependency of the queue's jobs: its p95 now and usually in seconds (None: unknown), its share of errors."""
+
+    name: str
+    now: float | None
+    usual: float | None
+    errors: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Scene:
     """A queue in the last minutes. ``minutes``: (inflow, completed) of whole ones, oldest first; ``usual_in`` and
     ``usual_out``: its normal pace a minute (None: unknown). Workers are those that serve it. ``blocked``: parked jobs
@@ -55,6 +67,7 @@ class Scene:
     blocked: Mapping[str, int] = field(default_factory=dict)
     oldest_run: float | None = None
     works: Sequence[Work] = ()
+    outside: Sequence[Outside] = ()
 
     @property
     def inflow(self) -> float:
@@ -88,7 +101,7 @@ class Card:
     opposes: tuple[Evidence, ...]
     about: str = ""
     kind: str = ""
-    """Of standing: paused, blocked, silent, nobody, stuck or idle."""
+    """Of standing: paused, blocked, silent, nobody, stuck or idle; of slow: slow_outside when a dependency is, too."""
 
 
 def cards(scene: Scene) -> tuple[Card, ...]:
@@ -188,7 +201,14 @@ def _slow(s: Scene) -> Card | None:
         supports.append((0.3, Evidence("completed_down", {"now": s.completed, "usual": s.usual_out})))
     elif s.usual_out is not None:
         opposes.append((0.2, Evidence("completed_usual", {"now": s.completed, "usual": s.usual_out})))
-    return _card("slow", supports, opposes, worst.name)
+    known = [one for one in s.outside if one.now is not None and one.usual]
+    risen = [one for one in known if (one.now or 0) > BAND * (one.usual or 0)]
+    if risen:
+        most = max(risen, key=lambda one: (one.now or 0) / (one.usual or 1))
+        supports.append((0.3, Evidence("dependency_up", {"name": most.name, "now": most.now, "usual": most.usual})))
+    elif known:
+        opposes.append((0.1, Evidence("dependencies_usual", {"n": len(known)})))
+    return _card("slow", supports, opposes, worst.name, kind="slow_outside" if risen else "")
 
 
 def _failing(s: Scene) -> Card | None:

@@ -1,4 +1,4 @@
-"""Has a queue recovered? Only when all of eight conditions hold; one that is unknown is not held for good."""
+"""Has a queue recovered? Only when all of nine conditions hold; one that is unknown is not held for good."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
+from typing import Any
 
+from queueops.telemetry.dependencies import dependencies
 from queueops.telemetry.history import Point
 from queueops.telemetry.ledger import Ledger
 
@@ -45,7 +47,7 @@ class Condition:
 
     name: str
     state: str
-    facts: Mapping[str, float | int | None] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class Recovery:
 
 
 def judge(view: View) -> Recovery:
-    """The eight conditions, in the order in which people ask."""
+    """The nine conditions, in the order in which people ask."""
     last = view.minutes[-(WINDOWS + 1) :]
     known = [point for point in last if point is not None]
     whole = len(known) == WINDOWS + 1
@@ -72,6 +74,7 @@ def judge(view: View) -> Recovery:
             _count_falls(view, known, whole),
             _age_falls(view, known, whole),
             _failures(view, known[1:], whole),
+            _dependencies(view, known[1:], whole),
             _age_inside(view),
             Condition("set_aside", _word(not view.quarantined), {"n": view.quarantined}),
             Condition("restraints", _word(not view.restraints), {"n": view.restraints}),
@@ -132,6 +135,21 @@ def _failures(view: View, minutes: Sequence[Point], whole: bool) -> Condition:
         return Condition("failures", "unknown", facts)
     most = median(usual) if usual else 0.0
     return Condition("failures", _word(not now or now <= max(FAILURES * most, most + SHARE)), facts)
+
+
+def _dependencies(view: View, minutes: Sequence[Point], whole: bool) -> Condition:
+    """Each is inside its band; one that was used in the last day and not lately is unknown, not well."""
+    found = dependencies(minutes, view.usual)
+    facts: dict[str, Any] = {"n": len(found)}
+    if not found:
+        return Condition("dependencies", "holds", facts)
+    above = [one for one in found if one.state == "above"]
+    if above:
+        worst = max(above, key=lambda one: (one.p95 or 0) / (one.usual or 1))
+        return Condition("dependencies", "fails", {**facts, "name": worst.name, "p95": worst.p95, "usual": worst.usual})
+    if unclear := [one for one in found if one.state != "inside"]:
+        return Condition("dependencies", "unknown", {**facts, "name": unclear[0].name, "silent": unclear[0].calls == 0})
+    return Condition("dependencies", _word(True) if whole else "unknown", facts)
 
 
 def _share(points: Sequence[Point]) -> float | None:

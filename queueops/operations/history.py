@@ -78,7 +78,8 @@ def _write(
             whole.merge(told)
         rows.append(_row(server, width, start, queue, whole.counts, functions, gauges.get(queue, {})))
         every.merge(whole.as_json())
-    rows.append(_row(server, width, start, "", {**every.counts, "minutes": known}, {}, gauges.get("", {})))
+    sums = {"": every.as_json()} if every.counts else {}
+    rows.append(_row(server, width, start, "", {**every.counts, "minutes": known}, sums, gauges.get("", {})))
     _upsert(rows)
 
 

@@ -176,7 +176,7 @@ def settle(
     """End the run of ``token``: replay RQ's commands, give back holds, count once, wake the next.
 
     Options (JSON): function, job, error, fingerprint, reason, seconds, delay, guard, repeats, stopped, quarantine,
-    kind, breakers; see ``lua/settle.lua``.
+    kind, breakers, dependencies; see ``lua/settle.lua``.
     """
     told = {name: _plain(value) if isinstance(value, str) else value for name, value in options.items()}
     args: list[Any] = [token, outcome, json.dumps(told), len(commands)]

@@ -25,6 +25,7 @@ from queueops.primitives.errors import NotAcquired
 from queueops.rdb import doors
 from queueops.rdb.client import Server
 from queueops.rdb.scripts import SILENT
+from queueops.rq import dependency
 from queueops.rq.execution import CurrentExecution, executing
 from queueops.rq.failures import error_line, failure, traceback_text, verdict
 from queueops.rq.finish import plain_failure
@@ -163,7 +164,11 @@ def _record(queue: Any, job: Job, token: str, end: _End) -> tuple[_End, doors.Se
 
 
 def _settle(queue: Any, job: Job, token: str, end: _End) -> doors.Settled:
-    return doors.settle(queue.connection, token, end.outcome, commands=end.commands, job=job.id, **end.options)
+    used = dependency.told(token)
+    options = {**end.options, **({"dependencies": used} if used else {})}
+    answer = doors.settle(queue.connection, token, end.outcome, commands=end.commands, job=job.id, **options)
+    dependency.forget(token)
+    return answer
 
 
 def _call_back(queue: Any, job: Job, outcome: str, end: _End) -> None:

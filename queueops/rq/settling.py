@@ -19,7 +19,7 @@ from queueops.middleware import Discard, Postpone
 from queueops.rdb import doors
 from queueops.rdb.keys import JOB_FIELDS
 from queueops.rdb.scripts import SILENT
-from queueops.rq import dependents
+from queueops.rq import dependency, dependents
 from queueops.rq.execution import CurrentExecution, executing
 from queueops.rq.failures import PlainRecords, error_line, failure, short, traceback_text, verdict
 from queueops.rq.finish import plain_failure, plain_success, saved_by_rq
@@ -212,6 +212,8 @@ class Settling(BaseWorker):
         connection = getattr(self.connection, "_connection", self.connection)
         if self.current is not None:
             options.setdefault("job", self.current.job_id)
+        if used := dependency.told(self.token):
+            options["dependencies"] = used
         while True:
             try:
                 answer = doors.settle(connection, self.token, outcome, commands=commands, **options)
@@ -225,7 +227,9 @@ class Settling(BaseWorker):
         if answer.code == "DEPENDENTS":
             raise _HasDependents
         if answer.code == "LOST":
+            dependency.forget(self.token)
             raise LeaseLost("finished after losing its lease; nothing was recorded")
+        dependency.forget(self.token)
         self.outcome, self._dependents = answer.outcome, answer.dependents
 
     def settle_unseen(self, outcome: str, **options: Any) -> None:

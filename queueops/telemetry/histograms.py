@@ -8,16 +8,10 @@ exponential buckets in ``histogram_quantile``.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-BINS = 131
-
-
-def bin_of(ms: float) -> int:
-    """The bin of a time in milliseconds."""
-    return min(BINS - 1, max(0, math.floor(4 * math.log2(ms)))) if ms > 1 else 0
+from queueops.rdb.bins import BINS
 
 
 def bounds(index: int) -> tuple[float, float]:

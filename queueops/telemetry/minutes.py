@@ -29,6 +29,8 @@ class Tally:
     counts: dict[str, int] = field(default_factory=dict)
     bins: dict[str, dict[str, int]] = field(default_factory=lambda: {kind: {} for kind in TIMES})
     sums: dict[str, int] = field(default_factory=lambda: dict.fromkeys(TIMES, 0))
+    used: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By dependency: n calls, e errors, t the sum of their times (µs), b calls by bin."""
 
     def add(self, name: str, value: int) -> None:
         """One field of a minute's hash."""
@@ -37,16 +39,36 @@ class Tally:
             self.sums[kind] += value
         elif kind in TIMES and rest.isdecimal():
             self.bins[kind][rest] = self.bins[kind].get(rest, 0) + value
+        elif kind == "d" and SEP in name:
+            part, _sep, used = name[1:].partition(SEP)
+            self._add_used(part, used, value)
         elif name in ALL:
             self.counts[name] = self.counts.get(name, 0) + value
 
+    def _add_used(self, kind: str, name: str, value: int) -> None:
+        if kind not in ("n", "e", "t") and not kind.isdecimal():
+            return
+        one = self.used.setdefault(
+            name[:200].replace("\x00", "\N{REPLACEMENT CHARACTER}"), {"n": 0, "e": 0, "t": 0, "b": {}}
+        )
+        if kind in one:
+            one[kind] += value
+        else:
+            one["b"][kind] = one["b"].get(kind, 0) + value
+
     def as_json(self) -> dict[str, Any]:
-        return {"n": self.counts, **self.bins, **{f"{kind}t": total for kind, total in self.sums.items()}}
+        told = {"n": self.counts, **self.bins, **{f"{kind}t": total for kind, total in self.sums.items()}}
+        return {**told, "d": self.used} if self.used else told
 
     def merge(self, told: Mapping[str, Any]) -> None:
         """Another tally, as :meth:`as_json` made it."""
         for event, n in told["n"].items():
             self.counts[event] = self.counts.get(event, 0) + n
+        for name, one in told.get("d", {}).items():
+            for kind in ("n", "e", "t"):
+                self._add_used(kind, name, one[kind])
+            for bin_, n in one["b"].items():
+                self._add_used(bin_, name, n)
         for kind in TIMES:
             self.sums[kind] += told[f"{kind}t"]
             for bin_, n in told[kind].items():

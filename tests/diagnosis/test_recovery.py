@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from queueops.diagnosis.recovery import View, judge
+from queueops.rdb.bins import bin_of
 from queueops.telemetry.histograms import Histogram
-from queueops.telemetry.history import Point
+from queueops.telemetry.history import Point, Used
 from queueops.telemetry.ledger import Ledger
 
 
@@ -29,9 +30,24 @@ def states(view: View) -> dict[str, str]:
     return {condition.name: condition.state for condition in judge(view).conditions}
 
 
-def test_all_eight_hold() -> None:
+def test_all_hold() -> None:
     found = judge(GOOD)
-    assert found.state == "recovered" and found.count("holds") == 8
+    assert found.state == "recovered" and found.count("holds") == 9
+
+
+def using(p95_ms: int, calls: int = 40, **more: Any) -> dict[str, Used]:
+    return {"courier": Used(calls, 0, Histogram({bin_of(p95_ms): calls}, calls * p95_ms * 1000)), **more}
+
+
+@pytest.mark.parametrize(
+    ("now", "state"),
+    [(using(200), "holds"), (using(280), "holds"), (using(900), "fails"), ({}, "unknown"),
+     (using(200, new=using(5)["courier"]), "unknown")],
+)  # fmt: skip
+def test_dependencies_stay_inside_their_band(now: dict[str, Used], state: str) -> None:
+    minutes = [replace(point, used=now) for point in GOOD.minutes if point]
+    usual = [replace(point, used=using(200)) for point in USUAL]
+    assert states(replace(GOOD, minutes=minutes, usual=usual))["dependencies"] == state
 
 
 def test_an_idle_queue_is_recovered() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
+from django.db import DatabaseError
 from redis.exceptions import RedisError
 
 from queueops.diagnosis.drain import CAP, Drain
 from queueops.diagnosis.wording import moment, span, target
 from queueops.management.base import BaseVerb, VerbError, one_line
 from queueops.rdb.client import servers
+from queueops.telemetry.dependencies import Dependency, measured
 from queueops.telemetry.snapshot import snapshot
 
 COLUMNS: tuple[str, ...] = (
@@ -48,6 +50,7 @@ class Verb(BaseVerb):
                 **dict.fromkeys(silent),
             },
             "workers": workers,
+            "dependencies": {one.name: _dependency(one) for one in _measured([each["at"] for each in found])},
             "notices": [notice for one in found for notice in one["banner"]],
             "errors": errors,
         }
@@ -57,6 +60,11 @@ class Verb(BaseVerb):
         for notice in result["notices"]:
             lines.append(_notice(notice))
         lines += _table([COLUMNS, *(_row(name, queue) for name, queue in result["queues"].items())])
+        for name, told in result["dependencies"].items():
+            if told["state"] == "above":
+                lines.append(
+                    f"slower than usual: {one_line(name)}, p95 {told['p95']:.2f} s, usual {told['usual']:.2f} s"
+                )
         workers = result["workers"]
         lines.append(f"workers: {workers['busy']} busy, {workers['idle']} idle, {workers['silent']} silent")
         return "\n".join(lines)
@@ -70,6 +78,20 @@ def _health(found: list[dict[str, Any]], errors: dict[str, str]) -> str:
     unknown = [f"the server of {one_line(alias)} does not answer: {why.rstrip('. ')}" for alias, why in errors.items()]
     well = ["What the other servers hold is on time."] if not said else []
     return " ".join([f"Unknown: {'; '.join(unknown)}.", *said, *well])
+
+
+def _measured(times: list[int]) -> tuple[Dependency, ...]:
+    """Nothing where the tables are not there yet: what Redis says is told all the same."""
+    try:
+        return measured([server.alias for server in servers()], max(times))
+    except DatabaseError:
+        return ()
+
+
+def _dependency(one: Dependency) -> dict[str, Any]:
+    """Of the last ten minutes; times in seconds."""
+    names = ("calls", "errors", "p50", "p95", "p99", "usual", "state")
+    return {name: getattr(one, name) for name in names}
 
 
 def _queue(queue: dict[str, Any]) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 -- The settle door: RQ's recorded transaction, release, outcome and wake-up in one step.
 -- ARGV: token, outcome, options (JSON: function, error, fingerprint, reason, seconds, guard, repeats, dependents key,
---       stopped, breakers), number of commands, then per command: number of parts, parts...
+--       stopped, breakers, dependencies), number of commands, then per command: number of parts, parts...
 -- outcome: completed | failed | retried | put_back | postponed | discarded | crashed
 -- Returns {'OK', outcome recorded, dependents (0|1)} | {'LOST'} (nothing changed) | {'DEPENDENTS'} (nothing changed)
 -- Events: job.completed, .failed, .retried, .quarantined, .discarded, .put_back, .crashed; *.released; job.woken
 --- include door
+--- include dependencies
 local token, outcome, options = ARGV[1], ARGV[2], cjson.decode(ARGV[3])
 local record = lease_of(token)
 if not record then
@@ -70,6 +71,7 @@ if outcome == 'crashed' then
   told(recorded)
   return {'OK', recorded, (recorded == 'failed' or recorded == 'quarantined') and has_dependents or 0}
 end
+note_dependencies(queue, func, options.dependencies)
 local function finish()
   begin_late(token, record)
   local specs = record.uniques or {}
