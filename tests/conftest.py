@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from django.conf import settings
 from django.utils import translation
 
 from queueops.supervise.embedded import Server
+from queueops.testing import clock as store_clock
 
 _home: Path | None = None
 _server: Server | None = None
@@ -87,6 +88,22 @@ def redis(redis_server: Server) -> Iterator[redis_py.Redis]:
         connection.flushall()
         yield connection
         connection.flushall()
+
+
+@pytest.fixture
+def forward(redis: redis_py.Redis) -> Iterator[Callable[[float], None]]:
+    """The store's clock stands still; this lets seconds pass."""
+    seconds, micros = redis.time()
+    now = [seconds * 1_000_000 + micros]
+
+    def go(more: float) -> None:
+        now[0] += round(more * 1_000_000)
+        store_clock.stop(redis, now[0])
+
+    store_clock.install()
+    go(0)
+    yield go
+    store_clock.remove()
 
 
 @pytest.fixture

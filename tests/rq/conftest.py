@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,7 +8,6 @@ from django_rq import get_queue
 
 from queueops.rdb.client import server_of
 from queueops.rq import SimpleWorker, Worker
-from queueops.testing import clock as store_clock
 from tests.rq import jobs
 from tests.scripts.kit import Doors
 
@@ -43,22 +42,6 @@ def totals(redis: Any) -> Callable[[], dict[str, int]]:
         return {event.decode(): int(n) for event, n in found.items()}
 
     return read
-
-
-@pytest.fixture
-def forward(redis: Any) -> Iterator[Callable[[float], None]]:
-    """The store's clock stands still; this lets seconds pass."""
-    seconds, micros = redis.time()
-    now = [seconds * 1_000_000 + micros]
-
-    def go(more: float) -> None:
-        now[0] += round(more * 1_000_000)
-        store_clock.stop(redis, now[0])
-
-    store_clock.install()
-    go(0)
-    yield go
-    store_clock.remove()
 
 
 @pytest.fixture
