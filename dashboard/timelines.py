@@ -38,10 +38,10 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table: ``at`` in µs."""
+    """One line of the table: ``at`` in µs; ``values`` by the label of their track."""
 
     at: int
-    values: tuple[float | None, ...]
+    values: tuple[tuple[str, float | None], ...]
     marks: tuple[Mark, ...]
 
 
@@ -98,7 +98,7 @@ class Chart:
         found = []
         for place in range(self.length - 1, max(-1, self.length - 1 - ROWS), -1):
             at = self.start + place * self.step
-            values = tuple(track.values[place] for track in self.tracks)
+            values = tuple((track.label, track.values[place]) for track in self.tracks)
             found.append(Row(at * 1_000_000, values, self.marks_at(place)))
         return tuple(found)
 
