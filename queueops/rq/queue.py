@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import logging
 import warnings
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
@@ -14,16 +15,19 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection, transaction
 from django_rq.queues import DjangoRQ
 from redis.client import Pipeline
+from redis.exceptions import RedisError
 from rq.exceptions import DuplicateJobError
 from rq.job import JobStatus
 from rq.utils import now
 
 from queueops.middleware import job_controls
 from queueops.rdb import doors
-from queueops.rq import duplicates, inline
+from queueops.rq import duplicates, inline, ready
 from queueops.rq.job import Job
 from queueops.rq.order import in_order
 from queueops.rq.recorder import Recorder
+
+logger = logging.getLogger("queueops.rq")
 
 
 class Queue(DjangoRQ):
@@ -77,6 +81,15 @@ class Queue(DjangoRQ):
         job.origin = self.name
         self.setup_dependencies(job, pipeline=pipeline)
         return self._enqueue_job(job, pipeline=pipeline, at_front=at_front, unique=unique)
+
+    def enqueue_ready_jobs_by_queue(self, job_ids_by_queue_name: dict[str, list[str]]) -> None:
+        """As RQ's, and again for those that it gave up because other parents ended at the same moment."""
+        super().enqueue_ready_jobs_by_queue(job_ids_by_queue_name)
+        for name, ids in job_ids_by_queue_name.items():
+            try:
+                ready.move(self.connection, name, ids, self.serializer, first=False)
+            except RedisError as error:
+                logger.warning("ready jobs of %s are moved later: %s", name, error)
 
     def _accept(self, job: Job, pipeline: Pipeline | None) -> None:
         """Count a job that RQ itself has saved. If this process dies before that, the claim door counts it."""

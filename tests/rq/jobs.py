@@ -6,6 +6,7 @@ import os
 import signal
 from typing import Any
 
+from django_rq import get_queue
 from rq import Retry, get_current_job
 
 from queueops import (
@@ -30,6 +31,15 @@ CALLS: list[Any] = []
 def add(a: int, b: int) -> int:
     CALLS.append((a, b))
     return a + b
+
+
+def renews_itself() -> None:
+    """Deletes its own job and enqueues it anew under the same id, once."""
+    CALLS.append("second" if CALLS else "first")
+    job = get_current_job()
+    if CALLS == ["first"] and job is not None:
+        job.delete()
+        get_queue("default").enqueue(renews_itself, job_id=job.id)
 
 
 def boom() -> None:

@@ -10,5 +10,4 @@ from queueops.rq import dependents
 
 def act(context: Context) -> dict[str, Any]:
     """A page of them; a worker that lives on does the same for its own."""
-    done, failed = dependents.release(context.connection)
-    return {"parents": done, "failed": failed}
+    return dependents.release(context.connection)._asdict()

@@ -46,7 +46,7 @@ local function decide()
     local spec, holder, waits = unique_conflict(specs, id)
     if not spec or holder == id then break end
     if (spec.c == 'replace' or spec.c == 'coalesce') and (waits or spec.l ~= 'ttl') then
-      local waiting = waits and holder or follower(spec.i)
+      local waiting, behind = place_of(spec, id, nil, holder, waits)
       -- what is newer stays: this one came by a way that nobody watches, perhaps long before it
       if waiting and made(waiting) > since then
         undo()
@@ -54,7 +54,7 @@ local function decide()
         return {'SKIPPED'}
       end
       if waiting then supersede(waiting, id) end
-      if not waits then
+      if behind then
         undo()
         park(id, queue, func, {i = spec.i, t = spec.t, mw = 0}, since, nil, 'unique: waits for ' .. holder)
         return {'PARKED'}

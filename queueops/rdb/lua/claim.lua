@@ -232,6 +232,13 @@ if PROBLEM then
 end
 -- nothing to run: wait for the bell; one idle worker, the keeper, only until the next due time
 local parked, wait, parents = 0, -1, 0
+local function dependents_wait()
+  if redis.call('EXISTS', K.parents) == 1 then return 1 end
+  for _, queue in ipairs(queues) do
+    if redis.call('EXISTS', K.rq_ready .. queue) == 1 then return 1 end
+  end
+  return 0
+end
 for _, queue in ipairs(queues) do parked = parked + redis.call('ZCARD', K.parked .. queue) end
 if idle then
   alive('idle')
@@ -239,7 +246,7 @@ if idle then
   for _, queue in ipairs(queues) do redis.call('ZADD', K.idle .. queue, int(NOW), worker) end
   if redis.call('SET', K.keeper, worker, 'NX', 'PX', 1500) or redis.call('GET', K.keeper) == worker then
     redis.call('PEXPIRE', K.keeper, 1500)
-    parents = redis.call('EXISTS', K.parents)
+    parents = dependents_wait()
     local function sooner(key, scale)
       local head = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
       if head[2] and head[2] ~= 'inf' then
@@ -259,6 +266,6 @@ if idle then
     end
   end
 else
-  parents = redis.call('EXISTS', K.parents)
+  parents = dependents_wait()
 end
 return {'EMPTY', int(wait), parked, budget == 0 and 1 or 0, parents}

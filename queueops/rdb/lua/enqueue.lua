@@ -119,7 +119,9 @@ end
 -- the job waits in the line of the lock; a scheduled one comes to it when it is due
 local function wait_for(spec, holder)
   save()
-  redis.call('HSET', K.rate .. spec.i, 'next', id)
+  -- one that follows already, and is not replaced, is what this call depends on
+  local follows = redis.call('HGET', K.rate .. spec.i, 'next')
+  if not follows or not job_waits(follows) then redis.call('HSET', K.rate .. spec.i, 'next', id) end
   if mode == 'schedule' or mode == 'reserve' then return accept() end
   count(queue, func, 'accepted')
   park(id, queue, func, {i = spec.i, t = spec.t, mw = 0}, NOW, nil, 'unique: waits for ' .. holder)
@@ -156,7 +158,9 @@ local function coalesce(target)
   end
   for _, spec in ipairs(specs) do
     local other, waits = unique_holder(spec.i)
-    if other and other ~= target and waits and (spec.c == 'coalesce' or spec.c == 'replace') then
+    -- the lock that it waits for stays its holder's
+    if other and other ~= target and waits and follower(spec.i) ~= target and (spec.c == 'coalesce' or spec.c == 'replace')
+      and not descends(target, redis.call('HGET', target_key, 'dependency_ids'), other) then
       supersede(other, target)
       other = nil
     end
@@ -185,19 +189,12 @@ local function uniquely()
       return {'REJECTED', holder}
     elseif holder == id or spec.l == 'ttl' and not waits and (c == 'replace' or c == 'coalesce') then
       return duplicate(spec, holder) -- the work was done already: nothing is left to replace
-    elseif c == 'replace' then
-      local waiting = waits and holder or follower(spec.i)
-      if waiting then supersede(waiting, id) end
-      if not waits then
-        note_accepted(specs)
-        return wait_for(spec, holder)
-      end
-    elseif c == 'coalesce' then
-      local waiting = waits and holder or follower(spec.i)
+    elseif c == 'replace' or c == 'coalesce' then
+      local waiting, behind = place_of(spec, id, given('dependency_ids'), holder, waits)
       -- one with dependencies of its own cannot become part of a job that may have others
-      if waiting and mode ~= 'reserve' then return coalesce(waiting) end
+      if waiting and c == 'coalesce' and mode ~= 'reserve' then return coalesce(waiting) end
       if waiting then supersede(waiting, id) end
-      if not waits then
+      if behind then
         note_accepted(specs)
         return wait_for(spec, holder)
       end

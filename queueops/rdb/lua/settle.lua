@@ -6,6 +6,7 @@
 -- Events: job.completed, .failed, .retried, .quarantined, .discarded, .put_back, .crashed; *.released; job.woken
 --- include door
 --- include dependencies
+--- include withdraw
 local token, outcome, options = ARGV[1], ARGV[2], cjson.decode(ARGV[3])
 local record = lease_of(token)
 if not record then
@@ -30,6 +31,17 @@ if tonumber(redis.call('ZSCORE', K.lease_ends, token) or 0) <= NOW then
   end
 end
 local has_dependents = redis.call('EXISTS', key .. ':dependents')
+-- called anew while it ran, and no claim has met that call: it is kept for after this run
+local now = redis.call('HMGET', key, 'status', 'origin')
+if now[1] == 'queued' and redis.call('HEXISTS', K.again, id) == 0 then
+  local place = now[2] or queue
+  if on_the_list(id, place) then
+    off_the_list(id, place)
+    redis.call('HSET', K.again, id, place)
+    redis.call('SADD', K.renewed_call, id)
+    log('job.already_running', {job = id, f = func, q = place, t = string.sub(token, 1, 8)})
+  end
+end
 if options.guard == 1 and has_dependents == 1 then return {'DEPENDENTS'} end
 
 local at, problem = 5, nil

@@ -93,15 +93,23 @@ unique_take = function(spec, id, due)
   log('unique.acquired', {c = spec.i, job = id})
 end
 
--- unique_conflict(specs, id) -> spec, holder, does it wait: the first lock that another job holds; or, of a job that has
--- ended, a lock that only time ends
+-- unique_conflict(specs, id) -> spec, holder, does it wait: a lock that another job holds; or, of a job that has ended, a
+-- lock that only time ends. One that turns the newer call away comes before those that it would take over: nothing is
+-- taken from a job for a call that is then not accepted. A holder that goes anyway turns nobody away.
 local function unique_conflict(specs, id)
+  local found, goes = {}, {}
   for _, spec in ipairs(specs) do
     local holder, waits, by_time = unique_holder(spec.i)
     if holder and (holder ~= id or (by_time and not waits and redis.call('HEXISTS', K.running, id) == 0)) then
-      return spec, holder, waits
+      local takes = (spec.c == 'replace' or spec.c == 'coalesce') and holder ~= id and (waits or spec.l ~= 'ttl')
+      if takes and waits then goes[holder] = true end
+      found[#found + 1] = {spec, holder, waits, takes}
     end
   end
+  for _, one in ipairs(found) do
+    if not one[4] and not goes[one[2]] then return one[1], one[2], one[3] end
+  end
+  if found[1] then return found[1][1], found[1][2], found[1][3] end
   return nil
 end
 
