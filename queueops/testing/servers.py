@@ -6,11 +6,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.test import override_settings
 from redis import Redis
 
+from queueops.rq import Queue
 from queueops.supervise.embedded import Server
 
 PLACE = {
@@ -35,9 +37,37 @@ def queues_on(url: str) -> Iterator[Redis]:
         name: {option: value for option, value in options.items() if option not in PLACE} | {"URL": url}
         for name, options in settings.RQ_QUEUES.items()
     }
-    with override_settings(RQ_QUEUES=queues), Redis.from_url(url) as connection:
+    with override_settings(RQ_QUEUES=queues), Redis.from_url(url) as connection, _bound_earlier(connection):
         connection.flushall()
         yield connection
+
+
+@contextmanager
+def _bound_earlier(connection: Redis) -> Iterator[None]:
+    """Queues that were made before, as ``@django_rq.job`` makes one at import, use this server, too: no test may reach
+    the one of the settings.
+    """
+    here = _address(connection)
+
+    def used(queue: Queue) -> Any:
+        found = queue.__dict__["connection"]
+        return found if _address(found) == here else connection
+
+    def store(queue: Queue, value: Any) -> None:
+        queue.__dict__["connection"] = value
+
+    Queue.connection = property(used, store)  # type: ignore[misc,assignment]
+    try:
+        yield
+    finally:
+        del Queue.connection  # type: ignore[misc]
+
+
+def _address(connection: Any) -> tuple[Any, ...] | None:
+    """Where a connection leads; None for what has no address of its own."""
+    pool = getattr(getattr(connection, "_connection", connection), "connection_pool", None)
+    options = getattr(pool, "connection_kwargs", {})
+    return tuple(options.get(name) for name in ("path", "host", "port", "db"))
 
 
 @contextmanager

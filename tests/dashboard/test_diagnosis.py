@@ -156,7 +156,7 @@ def starved(redis: Any, publish: Any) -> None:
         (nobody, "no worker serves this queue", "No worker that serves it", "/workers/"),
         (stuck, "its workers are stuck in their runs", "1 of its workers is busy.", "/workers/?queue=q&amp;state=busy"),
         (idle, "its workers wait and take nothing", "1 of its workers is idle", "/jobs/?queue=q&amp;state=queued"),
-        (slow, f"{FUNCTION} takes longer than usual", "4.0 s on average; usual 1.0 s", "/function/?queue=q&amp;name="),
+        (slow, f"{FUNCTION} takes longer than usual", "4.0 s on average; usual 1.0 s", "/flow/function/?queue=q"),
         (failing, f"attempts of {FUNCTION} fail again", "7 of 10 attempts/min fail", "/jobs/?state=failed&amp;queue=q"),
         (starved, "its workers are busy with other queues", "shop.export of the queue bulk", "/workers/?queue=q"),
     ],

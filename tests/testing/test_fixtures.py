@@ -14,6 +14,7 @@ import django_rq
 import pytest
 from django.conf import settings
 from django.test import override_settings
+from redis import Redis
 
 from queueops.testing import servers, work
 from tests.rq import hook_jobs, jobs
@@ -27,6 +28,24 @@ def test_all_queues_are_on_a_server_of_its_own(own_redis: Any, redis_server: Any
         path = django_rq.get_queue(name).connection.connection_pool.connection_kwargs["path"]
         assert path == own_redis.connection_pool.connection_kwargs["path"] != redis_server.url
         assert path not in redis_server.url
+
+
+@pytest.fixture
+def made_before(redis_server: Any) -> Any:
+    """A queue as ``@django_rq.job`` makes it at import: on the server of the settings."""
+    return django_rq.get_queue("default")
+
+
+def test_queues_made_at_import_are_on_it_too(
+    made_before: Any, own_redis: Any, redis_server: Any, run_jobs: Any
+) -> None:
+    path = own_redis.connection_pool.connection_kwargs["path"]
+    assert made_before.__dict__["connection"].connection_pool.connection_kwargs["path"] != path
+    assert made_before.connection.connection_pool.connection_kwargs["path"] == path
+    job = django_rq.job(made_before)(jobs.add).delay(3, 4)
+    with Redis.from_url(redis_server.url) as elsewhere:
+        assert not elsewhere.exists(f"rq:job:{job.id}")
+    assert [(done.id, outcome) for done, outcome in run_jobs()] == [(job.id, "completed")]
 
 
 @pytest.mark.parametrize("turn", [1, 2])
