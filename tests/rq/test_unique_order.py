@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import timedelta
 from typing import Any
 
 import pytest
+import rq
 from rq import Retry
 from rq.job import JobStatus
 
@@ -124,3 +126,38 @@ def test_one_that_is_replaced_anyway_turns_nobody_away(queue: Any, work: Work) -
     assert newer.id != older.id and status(older) == JobStatus.CANCELED
     work()
     assert jobs.CALLS == [(1, "ann")]
+
+
+@BOTH
+def test_a_producer_that_dies_before_rq_has_saved_its_job_took_nothing(
+    queue: Any, work: Work, monkeypatch: pytest.MonkeyPatch, function: Any
+) -> None:
+    parent = queue.enqueue_in(timedelta(hours=1), jobs.plain)
+    older = queue.enqueue(function, 1, 1)
+
+    class Died(BaseException):
+        pass
+
+    def dies(*_args: Any, **_options: Any) -> None:
+        raise Died
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rq.Queue, "setup_dependencies", dies)
+        with pytest.raises(Died):
+            queue.enqueue(function, 1, 2, depends_on=parent)
+    assert status(older) == JobStatus.QUEUED
+    work()
+    assert jobs.CALLS == [(1, 1)]
+    queue.enqueue(function, 1, 3)
+    work()
+    assert jobs.CALLS == [(1, 1), (1, 3)]
+
+
+@BOTH
+def test_one_with_dependencies_takes_the_place_once_it_is_saved(queue: Any, work: Work, function: Any) -> None:
+    parent = queue.enqueue(jobs.plain, "parent")
+    older = queue.enqueue(function, 1, 1)
+    newer = queue.enqueue(function, 1, 2, depends_on=parent)
+    assert (status(older), status(newer)) == (JobStatus.CANCELED, JobStatus.DEFERRED)
+    work()
+    assert jobs.CALLS == [("parent",), (1, 2)]

@@ -2,7 +2,8 @@
 -- ARGV: mode (queue|schedule|sync|deferred|reserve), id, queue, at front (0|1), due (s, or '+s' from now; for schedule),
 --       function, ttl (s, 0: none), unique (0|1: RQ's own, of the id), unique claims (JSON, '': none), then field, value,
 --       ... of the job hash
--- reserve: takes the unique locks of a job that RQ is about to save with its dependencies; deferred: RQ has saved it.
+-- reserve: takes the free unique locks of a job that RQ is about to save with its dependencies; deferred: RQ has saved it,
+--       and now it takes the place of older ones. A process that dies in between has taken nothing from anybody.
 -- Returns {'OK', jobs on the list} | {'EXISTS'} | {'DUPLICATE', status of the open job with this id}
 --       | {'HELD', id of the holder, on conflict} | {'REJECTED', id of the holder}: this job is quarantined
 --       | {'COALESCED', id of the waiting job that has its arguments now} | {'WAITS', id of the holder}
@@ -20,13 +21,14 @@ if mode == 'deferred' then
   redis.call('HDEL', key, F.reserved)
   if redis.call('HDEL', key, F.uncounted) == 1 then count(queue, func, 'accepted') end
   redis.call('ZADD', K.queues, int(NOW), queue)
-  return {'OK', 0}
+  specs = redis.call('HGET', key, F.uniques) or ''
+  if specs == '' then return {'OK', 0} end
 end
 local function given(name)
   for i = FIRST, #ARGV, 2 do if ARGV[i] == name then return ARGV[i + 1] end end
 end
 local old = redis.call('HMGET', key, 'status', F.quarantined, 'origin', 'created_at')
-if old[1] then
+if old[1] and mode ~= 'deferred' then
   -- the same call again, since its answer was lost: the job may have run and ended by now
   if old[4] and old[4] == given('created_at') then return {'OK', redis.call('LLEN', K.rq_queue .. queue)} end
   if unique == '1' then return {'EXISTS'} end
@@ -116,13 +118,16 @@ local function duplicate(spec, holder)
   log('job.duplicate', fields)
   return {'HELD', holder, spec.c}
 end
+-- one that follows already, and is not replaced, is what this call depends on
+local function follow(instance)
+  local follows = redis.call('HGET', K.rate .. instance, 'next')
+  if not follows or not job_waits(follows) then redis.call('HSET', K.rate .. instance, 'next', id) end
+end
 -- the job waits in the line of the lock; a scheduled one comes to it when it is due
 local function wait_for(spec, holder)
   save()
-  -- one that follows already, and is not replaced, is what this call depends on
-  local follows = redis.call('HGET', K.rate .. spec.i, 'next')
-  if not follows or not job_waits(follows) then redis.call('HSET', K.rate .. spec.i, 'next', id) end
-  if mode == 'schedule' or mode == 'reserve' then return accept() end
+  follow(spec.i)
+  if mode == 'schedule' then return accept() end
   count(queue, func, 'accepted')
   park(id, queue, func, {i = spec.i, t = spec.t, mw = 0}, NOW, nil, 'unique: waits for ' .. holder)
   return {'WAITS', holder}
@@ -177,6 +182,36 @@ local function coalesce(target)
   note_accepted(specs)
   return {'COALESCED', target}
 end
+-- the locks that are free; those of older calls are taken over once RQ has saved the job
+local function reserve()
+  save()
+  for _, spec in ipairs(specs) do
+    if not unique_holder(spec.i) then unique_take(spec, id, NOW) end
+  end
+  return accept()
+end
+-- RQ has saved the job: it takes the place of older calls. One with dependencies of its own becomes part of no other job.
+local function take_over()
+  local got = redis.call('HMGET', key, 'status', 'dependency_ids')
+  if not OPEN[got[1] or ''] then return {'OK', 0} end
+  for _, spec in ipairs(specs) do
+    local holder, waits = unique_holder(spec.i)
+    local takes = (spec.c == 'replace' or spec.c == 'coalesce') and (waits or spec.l ~= 'ttl')
+    if holder and holder ~= id and takes then
+      local waiting, behind = place_of(spec, id, got[2], holder, waits)
+      if waiting then supersede(waiting, id) end
+      if behind then
+        follow(spec.i)
+      elseif redis.call('HGET', key, F.parked) == spec.i then
+        wake_unique(spec.i)
+      else
+        unique_take(spec, id, due_of(id))
+      end
+    end
+  end
+  note_accepted(specs)
+  return {'OK', 0}
+end
 local function uniquely()
   for _ = 1, 2 * #specs do
     local spec, holder, waits = unique_conflict(specs, id)
@@ -189,10 +224,11 @@ local function uniquely()
       return {'REJECTED', holder}
     elseif holder == id or spec.l == 'ttl' and not waits and (c == 'replace' or c == 'coalesce') then
       return duplicate(spec, holder) -- the work was done already: nothing is left to replace
+    elseif (c == 'replace' or c == 'coalesce') and mode == 'reserve' then
+      return reserve()
     elseif c == 'replace' or c == 'coalesce' then
       local waiting, behind = place_of(spec, id, given('dependency_ids'), holder, waits)
-      -- one with dependencies of its own cannot become part of a job that may have others
-      if waiting and c == 'coalesce' and mode ~= 'reserve' then return coalesce(waiting) end
+      if waiting and c == 'coalesce' then return coalesce(waiting) end
       if waiting then supersede(waiting, id) end
       if behind then
         note_accepted(specs)
@@ -214,4 +250,4 @@ local function uniquely()
   note_accepted(specs)
   return accept()
 end
-return in_whole(uniquely)
+return in_whole(mode == 'deferred' and take_over or uniquely)
