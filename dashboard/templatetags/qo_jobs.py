@@ -32,6 +32,7 @@ VERBS = {
     "run_now": gettext_lazy("Run now"),
     "quarantine": gettext_lazy("Quarantine"),
     "discard": gettext_lazy("Discard"),
+    "deploy": gettext_lazy("Deploy"),
 }
 
 

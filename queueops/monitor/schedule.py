@@ -7,6 +7,7 @@ from queueops.monitor.duties import (
     copy_quarantine,
     mend,
     mirror,
+    note_releases,
     pass_time,
     recover,
     redis_config,
@@ -39,5 +40,6 @@ def lanes() -> list[list[Duty]]:
             Duty("copy_quarantine", 1.0, copy_quarantine.act),
             Duty("recover", 5.0, recover.act),
             Duty("roll_up", 20.0, roll_up.act),
+            Duty("note_releases", 10.0, note_releases.act),
         ],
     ]
