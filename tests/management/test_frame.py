@@ -21,8 +21,9 @@ from tests.support import ROOT
 
 # fmt: off
 VERBS = [
-    "demo", "discard", "doctor", "explain", "isolate", "limit", "locks", "mark-deploy", "monitor", "pause", "quarantine",
-    "quiet", "release", "replay", "requeue", "resume", "run-now", "status", "stop", "unisolate", "unquiet", "up", "worker",
+    "demo", "discard", "doctor", "explain", "isolate", "limit", "locks", "mark-deploy", "monitor", "pause",
+    "quarantine", "quiet", "release", "replay", "requeue", "resume", "run-now", "status", "stop", "unisolate", "unquiet",
+    "up", "worker",
 ]
 # fmt: on
 
