@@ -22,8 +22,8 @@ from tests.support import ROOT
 # fmt: off
 VERBS = [
     "demo", "discard", "doctor", "explain", "isolate", "limit", "locks", "mark-deploy", "monitor", "pause",
-    "quarantine", "quiet", "release", "replay", "requeue", "resume", "run-now", "status", "stop", "unisolate", "unquiet",
-    "up", "worker",
+    "quarantine", "quiet", "release", "replay", "requeue", "resume", "run-now", "status", "stop", "unisolate",
+    "unquiet", "up", "worker",
 ]
 # fmt: on
 
