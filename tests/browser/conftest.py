@@ -22,6 +22,8 @@ CHROMIUM = (
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    # no windows are shown: their own pages need not be loaded
+    "--disable-features=PreloadTopChromeWebUI,InitialWebUI,WebUIReloadButton,WebUIOmniboxPopup,WebUITabStrip",
 )
 
 

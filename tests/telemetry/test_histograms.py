@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queueops.telemetry.histograms import BINS, Histogram, bin_of, bounds, from_fields, merged
+from queueops.rdb.bins import BINS, bin_of
+from queueops.telemetry.histograms import Histogram, bounds, from_fields, merged
 
 
 @given(st.floats(min_value=1, max_value=2**32))
