@@ -15,7 +15,7 @@ from queueops.telemetry.history import Point
 Values = tuple[float | None, ...]
 
 PERCENTILES = (50, 95, 99)
-ROWS = 120
+ROWS = 30
 """Newest points that the table in the page has; the download has all."""
 BECAME = ("completed", "retried", "failed", "quarantined", "discarded", "skipped")
 """What is stacked: each end of a run or a job that a person asks about."""

@@ -7,6 +7,8 @@ import select
 import signal
 import socket
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from queueops.monitor.schedule import lanes
@@ -26,32 +28,31 @@ def run(stop: threading.Event | None = None) -> int:
     """
     stop = stop or threading.Event()
     stations = [Station(server, lanes(), stop) for server in servers()]
-    for station in stations:
-        station.start()
-    log.info("monitor watches %s", ", ".join(station.server.alias for station in stations) or "nothing")
-    if threading.current_thread() is threading.main_thread():
-        _until_signal(stop)
-    else:
-        stop.wait()
+    # heard before anything runs: one that leads can be told to end
+    with _signals(threading.current_thread() is threading.main_thread()) as heard:
+        for station in stations:
+            station.start()
+        log.info("monitor watches %s", ", ".join(station.server.alias for station in stations) or "nothing")
+        while not stop.is_set() and not heard(1.0):
+            pass
     stop.set()
     ended = [station.join(STOP_WITHIN) for station in stations]
     log.info("monitor has stopped")
     return 0 if all(ended) else 1
 
 
-def _until_signal(stop: threading.Event) -> None:
-    """Block until a signal came; a socket carries it, since a handler must not touch a lock that is held."""
+@contextmanager
+def _signals(listen: bool) -> Iterator[Callable[[float], bool]]:
+    """Has SIGTERM or SIGINT come within so many seconds? A socket carries it: a handler must not touch a lock that is
+    held. ``listen`` False: none is heard.
+    """
     reader, writer = socket.socketpair()
     writer.setblocking(False)
     before: dict[signal.Signals, Any] = {}
     try:
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGINT) if listen else ():
             before[number] = signal.signal(number, lambda *_: writer.send(b"."))
-        while not stop.is_set():
-            # the timeout is for a stop that comes from another thread
-            ready, _, _ = select.select([reader], [], [], 1.0)
-            if ready:
-                return
+        yield lambda seconds: bool(select.select([reader], [], [], seconds)[0])
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
